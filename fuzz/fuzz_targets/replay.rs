@@ -2,7 +2,7 @@
 #![no_main]
 
 use ao_core::codec::decode;
-use ao_core::{Input, Moment, Stamped, State, Timestamp, scopes, step, wants};
+use ao_core::{Input, Moment, StampedEvent, State, Timestamp, scopes, step, wants};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -22,7 +22,7 @@ fuzz_target!(|input: &str| {
     for line in input.lines() {
         let Ok(line) = serde_json::from_str::<Line<'_>>(line) else { continue };
         if let Ok(event) = decode(line.kind, line.version, line.scope, line.body.get()) {
-            state.evolve(&Stamped { at: Timestamp(line.at), event });
+            state.evolve(&StampedEvent { at: Timestamp(line.at), event });
         }
     }
     let restored = State::from_snapshot(&state.to_snapshot()).expect("what we wrote we can read");

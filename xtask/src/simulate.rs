@@ -27,9 +27,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     forward(command)
 }
 
-/// Creates the command, in release mode, because the number of worlds decides how many faults are found.
+/// Creates the command, in an optimized build, because the number of worlds decides how many faults are found.
 pub(crate) fn command(args: &Args) -> Command {
-    let mut command = cargo("run --release --package ao-testkit --bin simulate --");
+    let mut command = cargo("run --profile simulate --package ao-testkit --bin simulate --");
     for (flag, value) in [("--seeds", args.seeds), ("--from", args.from), ("--seed", args.seed)] {
         if let Some(value) = value {
             command.arg(flag).arg(value.to_string());

@@ -8,6 +8,7 @@ mod arrows;
 mod env_vars;
 mod leftovers;
 mod links;
+mod prose;
 mod purity;
 mod rust_text;
 mod sources;
@@ -72,6 +73,7 @@ pub(crate) fn check() -> Result<Vec<TidyFinding>> {
         leftovers::check(&tree, root()),
         acceptance::check(&tree),
         links::check(&tree),
+        prose::check(&tree),
     ]
     .concat())
 }

@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(names.len(), known.len());
         for agent in &known {
             assert!(!agent.program.is_empty() && agent.install.is_some(), "{}", agent.name);
-            assert_eq!(agent.io(), ao_ports::Io::Output, "{} finds an open stdin", agent.name);
+            assert_eq!(agent.io(), ao_ports::ProcessIo::Output, "{} finds an open stdin", agent.name);
             for args in agent.resume.iter().chain([&agent.args]) {
                 let known = ["{options}", "{prompt}", "{conversation}"];
                 let odd = args.iter().find(|arg| arg.contains('{') && !known.contains(&arg.as_str()));

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ao_core::reaction::words::{BadTemplate, LONGEST, known_name};
-use ao_core::reaction::{Judge, sample};
+use ao_core::reaction::{ConditionJudge, sample};
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::objects::{Key, Map};
 use cel::{Context, ExecutionError, Program, Value};
@@ -122,8 +122,8 @@ pub fn check(text: &str) -> Result<(), BadCondition> {
 }
 
 /// Returns the function that evaluates conditions for the engine.
-pub fn judge() -> Judge {
-    Judge(|expression, context| match evaluate(&*cached(expression)?, context) {
+pub fn judge() -> ConditionJudge {
+    ConditionJudge(|expression, context| match evaluate(&*cached(expression)?, context) {
         Ok(Value::Bool(holds)) => Ok(holds),
         Ok(other) => Err(BadCondition::NotBoolean(kind_of(&other)).to_string()),
         Err(wrong) => Err(wrong.to_string()),

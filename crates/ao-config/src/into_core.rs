@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use ao_core::Settings;
+use ao_core::DaemonSettings;
 use ao_core::assign::{self as core_assign, AutoAssign};
-use ao_core::budget::Limits;
+use ao_core::budget::SpendLimits;
 use ao_core::forecast::ForecastConfig;
 use ao_core::incident::IncidentKind;
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_core::project::{Landing, ProjectConfig};
-use ao_core::queue::{QueueRules, Strategy, Update};
-use ao_core::reaction::{self as core, Action, ReactionPatch};
-use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
+use ao_core::queue::{BranchUpdate, LandingStrategy, QueueRules};
+use ao_core::reaction::{self as core, ReactionAction, ReactionPatch};
+use ao_core::setup::{Environment, IncludeHow, IncludedFiles, PortRange, SecretRef, SecretSource, Setup};
 
 use crate::names;
 use crate::refs::{Env, sole_ref};
@@ -41,8 +41,8 @@ pub struct Effective<'a> {
 
 impl Config {
     /// Returns limits and delays for the daemon, with the reaction to each kind of incident.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> DaemonSettings {
+        DaemonSettings {
             daily: self.daily_budget.core(),
             reactions: self.reactions.core(),
             agent_reactions: self.reactions_of_agents(),
@@ -51,7 +51,7 @@ impl Config {
     }
 
     /// Returns the reactions to incidents of agents, by the names of tools and specialists.
-    pub fn reactions_of_agents(&self) -> BTreeMap<String, core::Reactions> {
+    pub fn reactions_of_agents(&self) -> BTreeMap<String, core::ReactionPatches> {
         let mut all = self.agent_reactions.clone();
         for specialist in &self.agents {
             let mine = all.entry(specialist.id.clone()).or_default();
@@ -78,7 +78,7 @@ impl Config {
     }
 
     /// Returns the rules by which a project picks up issues on its own, and the specialists that are for it.
-    pub fn assignment_of(&self, name: &str) -> (Option<AutoAssign>, Vec<core_assign::Specialist>) {
+    pub fn assignment_of(&self, name: &str) -> (Option<AutoAssign>, Vec<core_assign::SpecialistAgent>) {
         let Some(effective) = self.effective(name) else { return (None, vec![]) };
         let of_project = [&effective.project.worker.agent_config, &effective.project.agent_config];
         let account = |own: Option<&AgentConfig>, tool: &str| {
@@ -90,7 +90,7 @@ impl Config {
             let projects = &specialist.config.filters.projects;
             projects.is_empty() || projects.iter().any(|project| project == name)
         };
-        let specialists = self.agents.iter().filter(here).map(|specialist| core_assign::Specialist {
+        let specialists = self.agents.iter().filter(here).map(|specialist| core_assign::SpecialistAgent {
             id: specialist.id.clone(),
             labels: set(&specialist.config.filters.labels),
             exclude_labels: set(&specialist.config.filters.exclude_labels),
@@ -153,7 +153,7 @@ fn forge_of(tracker: &str) -> &str {
 }
 
 impl Reactions {
-    pub fn core(&self) -> core::Reactions {
+    pub fn core(&self) -> core::ReactionPatches {
         self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
     }
 
@@ -162,9 +162,9 @@ impl Reactions {
         let merges = self.0.get(&IncidentKind::ApprovedAndGreen);
         Landing {
             strategy: match merges.and_then(|reaction| reaction.strategy) {
-                None | Some(MergeStrategy::Squash) => Strategy::Squash,
-                Some(MergeStrategy::Merge) => Strategy::Merge,
-                Some(MergeStrategy::Rebase) => Strategy::Rebase,
+                None | Some(MergeStrategy::Squash) => LandingStrategy::Squash,
+                Some(MergeStrategy::Merge) => LandingStrategy::Merge,
+                Some(MergeStrategy::Rebase) => LandingStrategy::Rebase,
             },
             delete_branch: merges.and_then(|reaction| reaction.delete_after).unwrap_or(false),
         }
@@ -202,28 +202,28 @@ impl ReactionConfig {
 }
 
 impl ActionName {
-    pub fn core(self) -> Action {
+    pub fn core(self) -> ReactionAction {
         match self {
-            ActionName::SendToAgent => Action::SendToAgent,
-            ActionName::SpawnAgent => Action::SpawnAgent,
-            ActionName::Notify => Action::Notify,
-            ActionName::Merge => Action::Merge,
-            ActionName::RerunChecks => Action::RerunChecks,
-            ActionName::Rebase => Action::Rebase,
-            ActionName::Run => Action::Run,
-            ActionName::Escalate => Action::Escalate,
-            ActionName::Record => Action::Record,
+            ActionName::SendToAgent => ReactionAction::SendToAgent,
+            ActionName::SpawnAgent => ReactionAction::SpawnAgent,
+            ActionName::Notify => ReactionAction::Notify,
+            ActionName::Merge => ReactionAction::Merge,
+            ActionName::RerunChecks => ReactionAction::RerunChecks,
+            ActionName::Rebase => ReactionAction::Rebase,
+            ActionName::Run => ReactionAction::Run,
+            ActionName::Escalate => ReactionAction::Escalate,
+            ActionName::Record => ReactionAction::Record,
         }
     }
 }
 
 impl Priority {
-    pub fn core(self) -> Level {
+    pub fn core(self) -> NoticeLevel {
         match self {
-            Priority::Urgent => Level::Urgent,
-            Priority::Action => Level::Action,
-            Priority::Warning => Level::Warning,
-            Priority::Info => Level::Info,
+            Priority::Urgent => NoticeLevel::Urgent,
+            Priority::Action => NoticeLevel::Action,
+            Priority::Warning => NoticeLevel::Warning,
+            Priority::Info => NoticeLevel::Info,
         }
     }
 }
@@ -231,7 +231,7 @@ impl Priority {
 impl Project {
     /// Converts it for the core. `env` decides between a reference and its fallback.
     pub fn core(&self, env: &Env) -> ProjectConfig {
-        let include = self.include.iter().map(|include| Include {
+        let include = self.include.iter().map(|include| IncludedFiles {
             pattern: include.pattern.clone(),
             how: match include.how {
                 IncludeMode::Copy => IncludeHow::Copy,
@@ -281,8 +281,8 @@ impl MergeQueueConfig {
             parallel: self.parallel,
             batch: self.batch,
             update: match self.update {
-                UpdateName::None => Update::None,
-                UpdateName::Rebase => Update::Rebase,
+                UpdateName::None => BranchUpdate::None,
+                UpdateName::Rebase => BranchUpdate::Rebase,
             },
         }
     }
@@ -300,7 +300,7 @@ impl EnvConfig {
                 }
                 Some((from, _)) => {
                     core.secrets
-                        .push(Secret { name: name.clone(), from: SecretSource::Env(from.to_owned()) });
+                        .push(SecretRef { name: name.clone(), from: SecretSource::Env(from.to_owned()) });
                 }
                 None => {
                     core.set.insert(name.clone(), value.replace("$${", "${"));
@@ -315,7 +315,7 @@ impl EnvConfig {
                 ),
                 (None, None) => continue,
             };
-            core.secrets.push(Secret { name: name.clone(), from });
+            core.secrets.push(SecretRef { name: name.clone(), from });
         }
         core
     }
@@ -339,8 +339,8 @@ impl PortsConfig {
 }
 
 impl BudgetConfig {
-    pub fn core(&self) -> Limits {
-        Limits {
+    pub fn core(&self) -> SpendLimits {
+        SpendLimits {
             // Budgets are far below the range in which a float loses millionths.
             micros: self.usd.map(|usd| (usd * 1_000_000.0).round() as u64),
             tokens: self.tokens,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ao_core::incident::IncidentKind;
-use ao_core::reaction::{Action, Reaction};
+use ao_core::reaction::{Reaction, ReactionAction};
 use serde_json::Value;
 
 use crate::env_vars::{ENV_VARS, SetBy};
@@ -229,7 +229,7 @@ impl std::str::FromStr for DefaultAction {
         let action = action.as_str().unwrap_or_default();
         Ok(DefaultAction(match (reaction.auto, reaction.action) {
             (false, _) => format!("a notice; `{action}` if `auto`"),
-            (true, Action::SendToAgent) => format!("`{action}`, {} times", reaction.attempts),
+            (true, ReactionAction::SendToAgent) => format!("`{action}`, {} times", reaction.attempts),
             (true, _) => format!("`{action}`"),
         }))
     }

@@ -6,19 +6,20 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ao_core::budget::Limits;
+use ao_core::budget::SpendLimits;
 use ao_core::errand::{ErrandInput, ErrandOutcome};
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::incident::IncidentKind;
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, PullInput, PullState, Standing};
-use ao_core::reaction::{Action, ReactionPatch};
+use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts, PullInput, PullState};
+use ao_core::reaction::{ReactionAction, ReactionPatch};
 use ao_core::session::{
-    AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, SessionInput,
+    AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Sender, SessionInput, SessionRole,
 };
 use ao_core::{
-    Commit, ErrandId, Input, Moment, ProjectId, PullId, SessionId, Settings, State, TaskId, Timestamp, step,
+    Commit, DaemonSettings, ErrandId, Input, Moment, ProjectId, PullId, SessionId, State, TaskId, Timestamp,
+    step,
 };
 
 const ROUNDS: usize = 31;
@@ -78,7 +79,10 @@ impl Fleet {
             now: Timestamp(1_700_000_000_000),
             seed: 1,
         };
-        fleet.take(Input::Configure(Box::new(Settings { max_live: u32::MAX, ..Settings::default() })));
+        fleet.take(Input::Configure(Box::new(DaemonSettings {
+            max_live: u32::MAX,
+            ..DaemonSettings::default()
+        })));
         let project = ProjectId::new("app");
         let config = ProjectConfig {
             path: "~/app".into(),
@@ -101,7 +105,7 @@ impl Fleet {
         let request = SpawnRequest {
             project: project.clone(),
             task: Some(TaskId { project: project.clone(), key: n.to_string() }),
-            role: Role::Worker,
+            role: SessionRole::Worker,
             title: format!("task {n}"),
             prompt: format!("Do task {n}, and do it well."),
             name: None,
@@ -111,7 +115,7 @@ impl Fleet {
             runtime: "process".into(),
             workspace: "worktree".into(),
             priority: 0,
-            limits: Limits::default(),
+            limits: SpendLimits::default(),
             trusted: false,
         };
         self.take(Input::Spawn(Box::new(request)));
@@ -134,14 +138,14 @@ impl Fleet {
         let mut fleet = Fleet::of(10);
         // A command is run for each, so that none of them fills an agent's outbox.
         let patch = ReactionPatch {
-            action: Some(Action::Run),
+            action: Some(ReactionAction::Run),
             command: Some("true".into()),
             attempts: Some(u32::MAX),
             escalate_after: Some(Duration::from_secs(365 * 86_400)),
             ..ReactionPatch::default()
         };
         let reactions = [(IncidentKind::MergeConflicts, patch)].into();
-        let settings = Settings { max_live: u32::MAX, reactions, ..Settings::default() };
+        let settings = DaemonSettings { max_live: u32::MAX, reactions, ..DaemonSettings::default() };
         fleet.take(Input::Configure(Box::new(settings)));
         for n in 0..size {
             let pull = PullId { project: ProjectId::new("app"), number: n as u64 };
@@ -187,7 +191,7 @@ impl Fleet {
             base: Commit::new(&format!("b{base}")),
             draft: false,
             state: PullState::Open,
-            author: Author { login: "agent".into(), standing: Standing::Agent },
+            author: AuthorFacts { login: "agent".into(), standing: AuthorStanding::Agent },
             labels: Default::default(),
             mergeable: match conflict {
                 true => Mergeable::Conflict { files: vec!["src/lib.rs".into()] },
@@ -245,8 +249,13 @@ impl Fleet {
 
     fn see(&mut self, session: SessionId, reading: Reading) {
         let attempt = self.state.sessions[&session].attempt;
-        let signal =
-            Signal { attempt, source: Source::Hook, at: self.now, confidence: Confidence::High, reading };
+        let signal = Signal {
+            attempt,
+            source: SignalSource::Hook,
+            at: self.now,
+            confidence: Confidence::High,
+            reading,
+        };
         self.tell(session, SessionInput::Signal(signal));
     }
 

@@ -15,14 +15,14 @@ use crate::incident::{IncidentEvent, IncidentKey};
 pub const VERSION: u16 = 1;
 
 /// Converts a body of one version to the next.
-type Upcast = fn(kind: &str, body: Value) -> Value;
+type BodyUpcast = fn(kind: &str, body: Value) -> Value;
 
 /// The step from version `i + 1` to version `i + 2`. The first release has no earlier versions.
-const UPCASTS: [Upcast; VERSION as usize - 1] = [];
+const UPCASTS: [BodyUpcast; VERSION as usize - 1] = [];
 
 /// An event as stored in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encoded {
+pub struct EncodedEvent {
     pub kind: String,
     pub version: u16,
     pub scope: String,
@@ -43,7 +43,7 @@ pub enum DecodeError {
 }
 
 /// Encodes an event for the log.
-pub fn encode(event: &Event) -> Encoded {
+pub fn encode(event: &Event) -> EncodedEvent {
     let (aggregate, body) = match event {
         Event::Host(event) => ("host", json(event)),
         Event::Account(_, event) => ("account", json(event)),
@@ -57,7 +57,7 @@ pub fn encode(event: &Event) -> Encoded {
         Event::Errand(_, event) => ("errand", json(event)),
         Event::Budget(_, event) => ("budget", json(event)),
     };
-    Encoded {
+    EncodedEvent {
         kind: format!("{aggregate}.{}", variant(&body)),
         version: VERSION,
         scope: event.concerns(),

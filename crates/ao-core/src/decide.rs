@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::assign;
 use crate::budget;
-use crate::errand::{self, Errand, ErrandEvent, Order, Requester};
+use crate::errand::{self, Errand, ErrandEvent, JobOrder, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{
-    self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject,
+    self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject,
 };
-use crate::input::{Census, Input, Life, SpawnRequest};
+use crate::input::{Census, Input, ProcessLife, SpawnRequest};
 use crate::pull::PullInput;
 use crate::raise::{self, Raised};
 use crate::refusal::Refusal;
@@ -61,8 +61,8 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Spawn(request) => spawn(state, moment, *request),
         // Notified once per attempt; the session itself does not change.
         Input::Session { session, input: SessionInput::Flooding { attempt } } => {
-            let tell = Input::tell(
-                notice::Level::Warning,
+            let tell = Input::notify(
+                notice::NoticeLevel::Warning,
                 Subject::Session(session),
                 format!("{session} flooding {attempt}"),
                 format!(
@@ -146,7 +146,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let id = state.next_notice();
             let notice = notice::Notice {
                 channel: new.channel,
-                about: notice::About::of(state, &new.subject),
+                about: notice::NoticeContext::of(state, &new.subject),
                 incident: new.incident.filter(|incident| notice::is_withdrawn(&incident.kind)),
                 ..notice::Notice::new(id, new.level, new.subject, &new.key, &new.text)
             };
@@ -156,8 +156,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Digest { day } => Ok(match digest::summary(state, now) {
             Some(text) => {
                 let id = state.next_notice();
-                let new =
-                    notice::Notice::new(id, notice::Level::Info, Subject::Host, &digest::key(&day), &text);
+                let new = notice::Notice::new(
+                    id,
+                    notice::NoticeLevel::Info,
+                    Subject::Host,
+                    &digest::key(&day),
+                    &text,
+                );
                 // It is combined already, and must not wait for the next digest.
                 let notice = notice::Notice { gathered: 1, ..new };
                 vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })]
@@ -167,7 +172,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
             let turns = schedule::admit(state, now);
-            let mut leases = session::Leases::new(state);
+            let mut leases = session::PortLeases::new(state);
             let mut events: Vec<Event> = turns
                 .admitted
                 .into_iter()
@@ -206,7 +211,7 @@ fn errand_wanted(
     before: &[Event],
     now: Timestamp,
     key: String,
-    order: Order,
+    order: JobOrder,
     requester: Requester,
 ) -> Option<Event> {
     if state.is_ordered(&key) {
@@ -247,9 +252,9 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             state.may_pick_up(task, facts)?;
         }
     }
-    if request.role == session::Role::Orchestrator {
+    if request.role == session::SessionRole::Orchestrator {
         let mut live = state.live_in(&request.project);
-        if let Some(known) = live.find(|session| session.spec.role == session::Role::Orchestrator) {
+        if let Some(known) = live.find(|session| session.spec.role == session::SessionRole::Orchestrator) {
             return Err(Refusal::HasOrchestrator {
                 project: request.project.clone(),
                 session: known.id,
@@ -368,7 +373,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
 }
 
 /// Returns the checks that fail on the base with the same signature as on a pull request.
-fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
+fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<ObservedProblem> {
     let first = PullId { project: id.clone(), number: 0 };
     let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);
     project.base.problems(|red, signature| {
@@ -442,8 +447,9 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
             _ => None,
         })
         .collect();
-    let gone =
-        |session: &Session, attempt| matches!(counted(session.id, attempt), None | Some(Life::Gone { .. }));
+    let gone = |session: &Session, attempt| {
+        matches!(counted(session.id, attempt), None | Some(ProcessLife::Gone { .. }))
+    };
     let missing = expected.iter().filter(|(session, attempt)| gone(session, *attempt)).count();
     let doubted = missing >= MASS_DEATH && missing * 2 > expected.len();
 
@@ -457,19 +463,21 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
     }
     for (session, attempt) in expected {
         let life = match counted(session.id, attempt) {
-            _ if doubted => Life::Unknown,
+            _ if doubted => ProcessLife::Unknown,
             Some(life) => life,
-            None => Life::Gone { code: None },
+            None => ProcessLife::Gone { code: None },
         };
         let reading = match life {
-            Life::Alive { busy } => crate::evidence::Reading::Alive { busy },
-            Life::Gone { code } => crate::evidence::Reading::Exited { code },
-            Life::Unheld => crate::evidence::Reading::Unheld,
-            Life::Unknown => crate::evidence::Reading::Unreadable { why: "the runtime cannot tell".into() },
+            ProcessLife::Alive { busy } => crate::evidence::Reading::Alive { busy },
+            ProcessLife::Gone { code } => crate::evidence::Reading::Exited { code },
+            ProcessLife::Unheld => crate::evidence::Reading::Unheld,
+            ProcessLife::Unknown => {
+                crate::evidence::Reading::Unreadable { why: "the runtime cannot tell".into() }
+            }
         };
         let signal = crate::evidence::Signal {
             attempt,
-            source: crate::evidence::Source::Process,
+            source: crate::evidence::SignalSource::Process,
             at: census.began,
             confidence: crate::evidence::Confidence::High,
             reading,
@@ -487,10 +495,10 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         state.live().filter(|session| session.spec.runtime == census.runtime && !session.holds.is_empty());
     for session in held {
         let Phase::Starting { attempt, .. } = session.phase else { continue };
-        if counted(session.id, attempt) == Some(Life::Unheld) {
+        if counted(session.id, attempt) == Some(ProcessLife::Unheld) {
             let signal = crate::evidence::Signal {
                 attempt,
-                source: crate::evidence::Source::Process,
+                source: crate::evidence::SignalSource::Process,
                 at: census.began,
                 confidence: crate::evidence::Confidence::High,
                 reading: crate::evidence::Reading::Unheld,
@@ -500,7 +508,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         }
     }
     let strays = census.seen.iter().filter(|seen| {
-        matches!(seen.life, Life::Alive { .. } | Life::Unheld)
+        matches!(seen.life, ProcessLife::Alive { .. } | ProcessLife::Unheld)
             && state.sessions.get(&seen.session).is_none_or(|session| {
                 session.running_attempt() != Some(seen.attempt) && session.attempt >= seen.attempt
             })

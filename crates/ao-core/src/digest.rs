@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::advise::advise;
-use crate::budget::{Spend, dollars};
+use crate::budget::{UsageTotal, dollars};
 use crate::incident::IncidentKind;
 use crate::plan::plan;
 use crate::state::State;
@@ -20,23 +20,23 @@ const KEY: &str = "daily ";
 
 /// The counts of a project since its last digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tally {
+pub struct DailyTally {
     pub merged: u32,
     pub stopped: u32,
     /// The number of times a person was asked for help.
     pub escalated: u32,
-    pub spent: Spend,
+    pub spent: UsageTotal,
     /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
 }
 
-impl Tally {
+impl DailyTally {
     pub(crate) fn ended(&mut self, merged: bool) {
         let count = if merged { &mut self.merged } else { &mut self.stopped };
         *count = count.saturating_add(1);
     }
 
-    pub(crate) fn spend(&mut self, before: Spend, after: Spend) {
+    pub(crate) fn spend(&mut self, before: UsageTotal, after: UsageTotal) {
         self.spent = self.spent.add_growth(before, after);
         self.partly_unknown |= after.micros.is_none();
     }
@@ -86,8 +86,8 @@ pub fn summary(state: &State, now: Timestamp) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-fn line(project: &ProjectId, tally: &Tally) -> String {
-    let Tally { merged, stopped, escalated, spent, partly_unknown } = tally;
+fn line(project: &ProjectId, tally: &DailyTally) -> String {
+    let DailyTally { merged, stopped, escalated, spent, partly_unknown } = tally;
     let cost = match spent.micros {
         Some(_) if *partly_unknown => format!("at least {}", dollars(spent.micros)),
         micros => dollars(micros),

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::errand::Errand;
 use crate::notice::Notice;
 use crate::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
-use crate::queue::Part;
-use crate::session::{AgentChoice, ProcessRef, Role};
+use crate::queue::LanePart;
+use crate::session::{AgentChoice, ProcessRef, SessionRole};
 use crate::setup::{Environment, Origin, Setup};
-use crate::workspace::Tree;
+use crate::workspace::WorkspaceTree;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
 /// An effect, with all that is needed to run it.
@@ -62,7 +62,7 @@ pub enum Effect {
         agent: AgentChoice,
         conversation: Option<ConversationId>,
         runtime: String,
-        place: Place,
+        place: WorkspaceLocation,
     },
     End {
         session: SessionId,
@@ -71,7 +71,7 @@ pub enum Effect {
         process: Option<ProcessRef>,
         runtime: String,
         /// The workspace whose set-up may have left something running, if the session itself ends.
-        place: Option<Place>,
+        place: Option<WorkspaceLocation>,
     },
     /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
     EndStray {
@@ -87,7 +87,7 @@ pub enum Effect {
         repository: String,
         kind: String,
         /// Absent if creating it failed and its remains are unknown.
-        tree: Option<Tree>,
+        tree: Option<WorkspaceTree>,
         branch: String,
         /// Commands that run in it before it is removed.
         teardown: Vec<String>,
@@ -134,8 +134,8 @@ pub enum EffectKey {
     RemoveWorkspace { session: SessionId, tries: u32 },
     Notify { notice: NoticeId, channel: Option<String>, tries: u32 },
     RunErrand { errand: ErrandId, tries: u32 },
-    TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, checks: bool, tries: u32 },
-    Merge { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tries: u32 },
+    TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<LanePart>, checks: bool, tries: u32 },
+    Merge { pull: PullId, head: Commit, base: Commit, with: Vec<LanePart>, tries: u32 },
     Census { runtime: String },
 }
 
@@ -156,12 +156,12 @@ pub struct WorkspacePlan {
 
 /// The workspace that an agent should be in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct WorkspaceLocation {
     pub project: ProjectId,
     /// The main checkout of the repository.
     pub repository: String,
     pub kind: String,
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceTree>,
     pub branch: String,
 }
 
@@ -170,7 +170,7 @@ pub struct Place {
 pub struct LaunchPlan {
     pub project: ProjectId,
     pub name: String,
-    pub role: Role,
+    pub role: SessionRole,
     pub agent: AgentChoice,
     pub runtime: String,
     pub path: String,

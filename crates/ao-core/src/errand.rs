@@ -31,7 +31,7 @@ pub struct Errand {
     pub id: ErrandId,
     /// A second job with the same key is ignored while this one is open.
     pub key: String,
-    pub order: Order,
+    pub order: JobOrder,
     /// The part that gets its result.
     pub requester: Requester,
     /// Time of the order.
@@ -47,7 +47,7 @@ pub struct Errand {
 /// The work to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum JobOrder {
     /// Starts an agent. The branch of a pull request has one agent at a time, so a second run finds the first one.
     Spawn {
         project: ProjectId,
@@ -100,7 +100,7 @@ pub enum Order {
 #[serde(rename_all = "snake_case")]
 pub enum Requester {
     /// A reaction to a problem.
-    Incident(Reacting),
+    Incident(IncidentReaction),
     /// A session that may start only if no hook objects.
     Assign(SessionId),
     /// A pull request that may land only if no hook objects.
@@ -119,15 +119,15 @@ pub enum Requester {
 
 /// The incident that an errand is done for, and the round of reactions to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reacting {
+pub struct IncidentReaction {
     #[serde(flatten)]
     pub to: IncidentKey,
-    pub round: Round,
+    pub round: ReactionRound,
 }
 
 /// One round of reactions to an incident. Results of earlier rounds are stale.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Round {
+pub struct ReactionRound {
     /// Time at which the incident was opened. One that has gone and come again is another one.
     pub opened: Timestamp,
     /// The revision that it was seen on, unless the order is the same for all of them.
@@ -197,12 +197,12 @@ pub enum ErrandEvent {
     },
 }
 
-impl Order {
+impl JobOrder {
     /// Returns the time that its commands may take by their own limits.
     pub fn own_time(&self) -> Duration {
         match self {
-            Order::Run { timeout, .. } => *timeout,
-            Order::Hook { hooks, .. } => hooks.iter().map(|hook| hook.timeout).sum(),
+            JobOrder::Run { timeout, .. } => *timeout,
+            JobOrder::Hook { hooks, .. } => hooks.iter().map(|hook| hook.timeout).sum(),
             _ => Duration::ZERO,
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetEvent};
+use crate::budget::{BudgetEvent, BudgetScope};
 use crate::errand::ErrandEvent;
 use crate::incident::{IncidentEvent, IncidentKey, Subject};
 use crate::notice::NoticeEvent;
@@ -10,7 +10,7 @@ use crate::project::ProjectEvent;
 use crate::pull::PullEvent;
 use crate::queue::QueueEvent;
 use crate::session::SessionEvent;
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::task::TaskEvent;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -28,12 +28,12 @@ pub enum Event {
     Notice(NoticeId, NoticeEvent),
     Errand(ErrandId, ErrandEvent),
     /// A budget that several sessions share.
-    Budget(Budget, BudgetEvent),
+    Budget(BudgetScope, BudgetEvent),
 }
 
 /// An event with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamped {
+pub struct StampedEvent {
     pub at: Timestamp,
     pub event: Event,
 }
@@ -43,7 +43,7 @@ pub struct Stamped {
 #[serde(rename_all = "snake_case")]
 pub enum HostEvent {
     Configured {
-        settings: Box<Settings>,
+        settings: Box<DaemonSettings>,
     },
     MemoryScarce {
         free_mb: u64,

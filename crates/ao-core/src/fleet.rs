@@ -1,25 +1,25 @@
 //! Problems of a project or of the whole host: spent budgets, limits of providers, completed work.
 
 use crate::ProjectId;
-use crate::budget::{Budget, Cap, dollars};
-use crate::incident::{IncidentKind, Problem, ProblemId};
-use crate::project::Finished;
+use crate::budget::{BudgetCap, BudgetScope, dollars};
+use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
+use crate::project::FinishedWork;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
 
 /// Returns the problems of a project as a whole.
-pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
+pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<ObservedProblem> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
-    let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
-    problems.extend(project.suspicions.iter().map(|suspicion| Problem {
+    let mut problems: Vec<ObservedProblem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
+    problems.extend(project.suspicions.iter().map(|suspicion| ObservedProblem {
         kind: IncidentKind::RepositoryChanged,
         id: ProblemId::Changed(suspicion.what.clone()),
         revision: suspicion.revision.clone(),
         detail: suspicion.detail.clone(),
     }));
     if let Some(since) = project.complete {
-        problems.push(Problem {
+        problems.push(ObservedProblem {
             kind: IncidentKind::AllComplete,
             id: ProblemId::Since(since),
             revision: since.to_string(),
@@ -30,8 +30,8 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
 }
 
 /// Returns the problems of the host.
-pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
-    let limited = state.accounts.iter().map(|(account, until)| Problem {
+pub(crate) fn problems_of_host(state: &State) -> Vec<ObservedProblem> {
+    let limited = state.accounts.iter().map(|(account, until)| ObservedProblem {
         kind: IncidentKind::RateLimited,
         id: ProblemId::Account(account.clone()),
         revision: until.to_string(),
@@ -42,8 +42,8 @@ pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
 }
 
 /// Reports a spent budget, once each time it is spent.
-fn spent(budget: &Budget, cap: &Cap) -> Problem {
-    Problem {
+fn spent(budget: &BudgetScope, cap: &BudgetCap) -> ObservedProblem {
+    ObservedProblem {
         kind: IncidentKind::BudgetExceeded,
         id: ProblemId::Budget { budget: budget.clone(), since: cap.since },
         revision: cap.since.to_string(),
@@ -67,8 +67,8 @@ fn waiting(state: &State, account: &str) -> String {
     }
 }
 
-fn summary(finished: &Finished) -> String {
-    let Finished { merged, stopped, spent, partly_unknown } = finished;
+fn summary(finished: &FinishedWork) -> String {
+    let FinishedWork { merged, stopped, spent, partly_unknown } = finished;
     let cost = match spent.micros {
         Some(_) if *partly_unknown => format!("at least {}", dollars(spent.micros)),
         micros => dollars(micros),

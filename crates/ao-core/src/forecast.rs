@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::project::{Project, ProjectEvent};
-use crate::session::{Phase, Role, Session};
+use crate::session::{Phase, Session, SessionRole};
 use crate::state::State;
 use crate::{ProjectId, PullId, SessionId, Timestamp};
 
@@ -35,7 +35,7 @@ const PATH: usize = 400;
 /// One side of a clash.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum ClashSide {
     /// The contents of a session's workspace, committed or not.
     Session(SessionId),
     /// The head of a pull request.
@@ -46,30 +46,30 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clash {
     /// The lesser of the two.
-    pub a: Side,
-    pub b: Side,
-    pub files: Vec<ClashFile>,
+    pub a: ClashSide,
+    pub b: ClashSide,
+    pub files: Vec<ClashedFile>,
 }
 
 /// A file with conflicting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClashFile {
+pub struct ClashedFile {
     pub path: String,
     /// The conflicting lines, as they were when the clash was found; lines move all the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<ClashHunk>,
 }
 
 /// A conflict within a file, with the lines of each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hunk {
-    pub a: Lines,
-    pub b: Lines,
+pub struct ClashHunk {
+    pub a: LineRange,
+    pub b: LineRange,
 }
 
 /// A range of lines in a file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lines {
+pub struct LineRange {
     pub first: u32,
     pub count: u32,
 }
@@ -97,7 +97,7 @@ impl ForecastConfig {
 
 /// The latest forecast of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Forecast {
+pub struct ConflictForecast {
     /// The clashes, sorted by their sides.
     pub clashes: Vec<Clash>,
     /// The files that each session has changed.
@@ -110,8 +110,8 @@ pub struct Forecast {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Over {
-    a: Side,
-    b: Side,
+    a: ClashSide,
+    b: ClashSide,
     at: Timestamp,
 }
 
@@ -123,12 +123,12 @@ pub struct Collision {
     pub files: Vec<String>,
 }
 
-impl Forecast {
+impl ConflictForecast {
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Forecast::default()
+        *self == ConflictForecast::default()
     }
 
-    fn find(&self, a: &Side, b: &Side) -> Option<&Clash> {
+    fn find(&self, a: &ClashSide, b: &ClashSide) -> Option<&Clash> {
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
         let at = self.clashes.binary_search_by(|clash| (&clash.a, &clash.b).cmp(&(a, b)));
         at.ok().map(|at| &self.clashes[at])
@@ -139,7 +139,7 @@ impl State {
     /// Returns the predicted clash between two pull requests of one project.
     pub fn clash_between(&self, a: &PullId, b: &PullId) -> Option<&Clash> {
         let project = self.projects.get(&a.project)?;
-        project.forecast.find(&Side::Pull(a.clone()), &Side::Pull(b.clone()))
+        project.forecast.find(&ClashSide::Pull(a.clone()), &ClashSide::Pull(b.clone()))
     }
 
     /// Returns all predicted clashes of a project.
@@ -148,10 +148,10 @@ impl State {
     }
 
     /// Returns the session that owns a side, if it is one of ours.
-    pub fn owner_of_side(&self, side: &Side) -> Option<&Session> {
+    pub fn owner_of_side(&self, side: &ClashSide) -> Option<&Session> {
         let id = match side {
-            Side::Session(id) => *id,
-            Side::Pull(pull) => self.pulls.get(pull)?.owner?,
+            ClashSide::Session(id) => *id,
+            ClashSide::Pull(pull) => self.pulls.get(pull)?.owner?,
         };
         self.sessions.get(&id).map(|session| &**session)
     }
@@ -180,8 +180,9 @@ pub(crate) fn decide(
             }
         }
     }
-    let still: BTreeSet<(&Side, &Side)> = clashes.iter().map(|clash| (&clash.a, &clash.b)).collect();
-    let over: Vec<(Side, Side)> = known
+    let still: BTreeSet<(&ClashSide, &ClashSide)> =
+        clashes.iter().map(|clash| (&clash.a, &clash.b)).collect();
+    let over: Vec<(ClashSide, ClashSide)> = known
         .clashes
         .iter()
         .filter(|clash| !still.contains(&(&clash.a, &clash.b)))
@@ -219,7 +220,8 @@ fn bounded(mut clashes: Vec<Clash>) -> Vec<Clash> {
     clashes.dedup_by(|one, other| (&one.a, &one.b) == (&other.a, &other.b));
     if clashes.len() > CLASHES {
         // The merge order depends on clashes between pull requests, so those are kept first.
-        let of_pulls = |clash: &Clash| matches!((&clash.a, &clash.b), (Side::Pull(_), Side::Pull(_)));
+        let of_pulls =
+            |clash: &Clash| matches!((&clash.a, &clash.b), (ClashSide::Pull(_), ClashSide::Pull(_)));
         let (mut kept, others): (Vec<_>, Vec<_>) = clashes.into_iter().partition(of_pulls);
         kept.truncate(CLASHES);
         let room = CLASHES - kept.len();
@@ -234,13 +236,13 @@ fn cut(path: &str) -> String {
 }
 
 pub(crate) fn evolve(
-    forecast: &mut Forecast,
+    forecast: &mut ConflictForecast,
     fresh: &[Clash],
-    over: &[(Side, Side)],
+    over: &[(ClashSide, ClashSide)],
     touched: &BTreeMap<SessionId, Vec<String>>,
     at: Timestamp,
 ) {
-    let is = |clash: &Clash, a: &Side, b: &Side| (&clash.a, &clash.b) == (a, b);
+    let is = |clash: &Clash, a: &ClashSide, b: &ClashSide| (&clash.a, &clash.b) == (a, b);
     for clash in fresh {
         forecast.clashes.retain(|known| !is(known, &clash.a, &clash.b));
         forecast.over.retain(|over| (&over.a, &over.b) != (&clash.a, &clash.b));
@@ -307,19 +309,19 @@ pub(crate) fn may_wait(session: &Session) -> bool {
         && !session.waited
         && !session.mentions.is_empty()
         && session.spec.task.is_some()
-        && session.spec.role == Role::Worker
+        && session.spec.role == SessionRole::Worker
 }
 
-impl fmt::Display for Side {
+impl fmt::Display for ClashSide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Side::Session(session) => write!(f, "{session}"),
-            Side::Pull(pull) => write!(f, "{pull}"),
+            ClashSide::Session(session) => write!(f, "{session}"),
+            ClashSide::Pull(pull) => write!(f, "{pull}"),
         }
     }
 }
 
-impl fmt::Display for Lines {
+impl fmt::Display for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
             0 => write!(f, "before {}", self.first),

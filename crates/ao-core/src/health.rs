@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Problem, ProblemId};
+use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
 use crate::keyed::Keyed;
-use crate::outside::{Kind, cut, fenced, one_line};
+use crate::outside::{QuotedKind, cut, fenced, one_line};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
@@ -20,11 +20,11 @@ const CHECKS_KEPT: usize = 200;
 const EXCERPT: usize = 2 * 1024;
 
 /// The flaky failures, by check and signature.
-pub type Flakes = BTreeMap<(String, String), Flake>;
+pub type FlakyFailures = BTreeMap<(String, String), FlakyFailure>;
 
 /// A failure that was gone when the same commit was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flake {
+pub struct FlakyFailure {
     pub check: String,
     pub signature: String,
     /// The first line of its last failure.
@@ -74,7 +74,7 @@ pub enum BaseVerdict {
 
 /// A base as one failed pull request sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BaseView {
+pub(crate) enum BaseState {
     Unasked,
     Asked,
     Green,
@@ -91,15 +91,15 @@ impl BaseHealth {
 
     /// Returns how the base relates to a failure. A base that failed the same way is red until a newer tip is shown not to be;
     /// one that fails in another way explains nothing.
-    pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
-        let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
+    pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseState {
+        let Some(known) = self.get(branch, check) else { return BaseState::Unasked };
         match &known.found {
-            Some((_, BaseVerdict::Red { signature: its, .. })) if its == signature => BaseView::Red,
-            Some((of, BaseVerdict::Red { .. })) if of == tip => BaseView::Otherwise,
-            Some((of, BaseVerdict::Green {})) if of == tip => BaseView::Green,
-            Some((of, BaseVerdict::Unknown { .. })) if of == tip => BaseView::Unknown,
-            _ if known.asked.as_ref() == Some(tip) => BaseView::Asked,
-            _ => BaseView::Unasked,
+            Some((_, BaseVerdict::Red { signature: its, .. })) if its == signature => BaseState::Red,
+            Some((of, BaseVerdict::Red { .. })) if of == tip => BaseState::Otherwise,
+            Some((of, BaseVerdict::Green {})) if of == tip => BaseState::Green,
+            Some((of, BaseVerdict::Unknown { .. })) if of == tip => BaseState::Unknown,
+            _ if known.asked.as_ref() == Some(tip) => BaseState::Asked,
+            _ => BaseState::Unasked,
         }
     }
 
@@ -127,14 +127,14 @@ impl BaseHealth {
     }
 
     /// Returns one problem for each check that a base fails, if that explains the failure of a pull request.
-    pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
+    pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<ObservedProblem> {
         let red = self.checks.values().filter_map(|known| match &known.found {
             Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
                 Some((known, commit, excerpt))
             }
             _ => None,
         });
-        red.map(|(known, commit, excerpt)| Problem {
+        red.map(|(known, commit, excerpt)| ObservedProblem {
             kind: IncidentKind::BaseRed,
             id: ProblemId::BaseCheck { branch: known.branch.clone(), check: known.check.clone() },
             revision: commit.to_string(),
@@ -142,7 +142,7 @@ impl BaseHealth {
                 "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
                 one_line(&known.check),
                 one_line(&known.branch),
-                fenced(Kind::Log, excerpt, TEXT_LIMIT)
+                fenced(QuotedKind::Log, excerpt, TEXT_LIMIT)
             ),
         })
         .collect()
@@ -179,7 +179,7 @@ impl BaseHealth {
     }
 }
 
-impl Keyed for Flake {
+impl Keyed for FlakyFailure {
     type Key = (String, String);
 
     fn key(&self) -> (String, String) {
@@ -214,8 +214,14 @@ impl BaseVerdict {
 }
 
 /// Counts one more flaky failure.
-pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, excerpt: &str, at: Timestamp) {
-    let flake = flakes.entry(key(check, signature)).or_insert_with(|| Flake {
+pub(crate) fn count_flake(
+    flakes: &mut FlakyFailures,
+    check: &str,
+    signature: &str,
+    excerpt: &str,
+    at: Timestamp,
+) {
+    let flake = flakes.entry(key(check, signature)).or_insert_with(|| FlakyFailure {
         check: check.to_owned(),
         signature: signature.to_owned(),
         excerpt: String::new(),
@@ -230,7 +236,7 @@ pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, exc
 }
 
 /// Returns the flake that this problem is an instance of.
-pub(crate) fn flake_of<'a>(flakes: &'a Flakes, problem: &ProblemId) -> Option<&'a Flake> {
+pub(crate) fn flake_of<'a>(flakes: &'a FlakyFailures, problem: &ProblemId) -> Option<&'a FlakyFailure> {
     match problem {
         ProblemId::Check { check, signature } => flakes.get(&key(check, signature)),
         _ => None,
@@ -258,33 +264,33 @@ mod tests {
     fn a_base_is_red_until_another_tip_is_shown_not_to_be() {
         let (b1, b2) = (Commit::new("b1"), Commit::new("b2"));
         let mut base = BaseHealth::default();
-        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Unasked);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseState::Unasked);
         base.asked("main", "test", &b1, Timestamp(1));
-        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Asked);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseState::Asked);
         assert!(!base.needs("main", "test", &b1) && !base.needs("main", "test", &b2), "one at a time");
         let red = BaseVerdict::Red { signature: "E1".into(), excerpt: "boom".into() };
         base.found("main", "test", &b1, &red, Timestamp(2));
         assert_eq!(
             base.view("main", "test", "E1", &b2),
-            BaseView::Red,
+            BaseState::Red,
             "nobody has looked at the new tip yet"
         );
         assert_eq!(base.problems(|_, _| true)[0].id.to_string(), "main test");
         assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
         assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
-        assert_eq!(base.view("main", "test", "E1", &b2), BaseView::Red);
+        assert_eq!(base.view("main", "test", "E1", &b2), BaseState::Red);
         assert_eq!(base.waiting("test", &b2), ["main"]);
         base.found("main", "test", &b2, &BaseVerdict::Green {}, Timestamp(4));
-        assert_eq!(base.view("main", "test", "E1", &b2), BaseView::Green);
-        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Unasked);
+        assert_eq!(base.view("main", "test", "E1", &b2), BaseState::Green);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseState::Unasked);
         assert_eq!(base.not_red_at("main", "test"), Some(Timestamp(4)));
         assert_eq!((base.problems(|_, _| true), base.waiting("test", &b2)), (vec![], vec![]));
     }
 
     #[test]
     fn names_with_blanks_are_not_mixed_up() {
-        let mut flakes = Flakes::new();
+        let mut flakes = FlakyFailures::new();
         count_flake(&mut flakes, "unit tests", "login", "boom", Timestamp(1));
         count_flake(&mut flakes, "unit", "tests login", "boom", Timestamp(2));
         assert_eq!(flakes.values().map(|flake| flake.times).collect::<Vec<_>>(), [1, 1]);
@@ -292,7 +298,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_flakes_are_remembered_and_each_counts_how_often() {
-        let mut flakes = Flakes::new();
+        let mut flakes = FlakyFailures::new();
         for n in 0..300_i64 {
             count_flake(&mut flakes, "test", &format!("E{n}"), "boom", Timestamp(n));
         }

@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetInput};
-use crate::errand::{ErrandInput, Order, Requester};
+use crate::budget::{BudgetInput, BudgetScope};
+use crate::errand::{ErrandInput, JobOrder, Requester};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
-use crate::notice::{Level, NewNotice, NoticeInput};
+use crate::notice::{NewNotice, NoticeInput, NoticeLevel};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
 use crate::queue::QueueInput;
 use crate::session::{SessionInput, SessionSpec};
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::task::TaskFacts;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// An input of the core, which `decide` turns into events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    Configure(Box<Settings>),
+    Configure(Box<DaemonSettings>),
     Project {
         project: ProjectId,
         input: ProjectInput,
     },
     Budget {
-        budget: Budget,
+        budget: BudgetScope,
         input: BudgetInput,
     },
     Task {
@@ -61,7 +61,7 @@ pub enum Input {
     /// An errand is to be done. While one with the same key is open, a second is the same.
     Order {
         key: String,
-        order: Box<Order>,
+        order: Box<JobOrder>,
         requester: Requester,
     },
     /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
@@ -120,7 +120,12 @@ pub enum Input {
 
 impl Input {
     /// Returns the input that notifies a person, once per key.
-    pub fn tell(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> Input {
+    pub fn notify(
+        level: NoticeLevel,
+        subject: Subject,
+        key: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Input {
         Input::Tell(Box::new(NewNotice::new(level, subject, key, text)))
     }
 }
@@ -135,21 +140,21 @@ pub struct Census {
     pub runtime: String,
     /// Time at which it began: processes that were started later are not in it.
     pub began: Timestamp,
-    pub seen: Vec<Counted>,
+    pub seen: Vec<CountedProcess>,
 }
 
 /// One process in a census.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountedProcess {
     pub session: SessionId,
     pub attempt: Attempt,
-    pub life: Life,
+    pub life: ProcessLife,
 }
 
 /// State of a process. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Life {
+pub enum ProcessLife {
     Alive {
         busy: bool,
     },

@@ -55,13 +55,13 @@ pub mod workspace;
 
 pub use decide::decide;
 pub use effect::{Effect, EffectKey};
-pub use event::{Event, Scope, Stamped};
+pub use event::{Event, Scope, StampedEvent};
 pub use id::{
     Attempt, BadId, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId,
 };
 pub use input::Input;
 pub use refusal::Refusal;
-pub use settings::Settings;
+pub use settings::DaemonSettings;
 pub use state::{SNAPSHOT_FORMAT, State};
 pub use step::step;
 pub use time::{Moment, Timestamp};

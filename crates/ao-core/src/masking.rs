@@ -5,12 +5,12 @@
 //! this module lists which of its fields are text. A new field of a known kind has to be remembered here.
 
 use crate::Input;
-use crate::errand::{ErrandInput, ErrandOutcome, Order};
+use crate::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use crate::evidence::{Reading, Signal};
 use crate::health::BaseVerdict;
 use crate::incident::IncidentInput;
 use crate::notice::NoticeInput;
-use crate::policy::Scan;
+use crate::policy::ScanResult;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, PullFacts, PullInput};
 use crate::queue::{HeadBranch, QueueInput, TestOutcome};
@@ -18,11 +18,11 @@ use crate::session::SessionInput;
 use crate::workspace::KeepReason;
 
 /// Receives each text, and may change it.
-type Mask<'a> = &'a mut dyn FnMut(&mut String);
+type TextMask<'a> = &'a mut dyn FnMut(&mut String);
 
 impl Input {
     /// Passes each free text to `mask`.
-    pub fn each_text(&mut self, mask: Mask<'_>) {
+    pub fn each_text(&mut self, mask: TextMask<'_>) {
         match self {
             Input::Task { facts, .. } => mask(&mut facts.title),
             Input::Spawn(request) => {
@@ -75,7 +75,7 @@ impl Input {
     }
 }
 
-fn visit_project(input: &mut ProjectInput, mask: Mask<'_>) {
+fn visit_project(input: &mut ProjectInput, mask: TextMask<'_>) {
     match input {
         ProjectInput::PolicyBroken { why } => mask(why),
         ProjectInput::RepositorySeen { suspicions } => {
@@ -108,7 +108,7 @@ fn visit_project(input: &mut ProjectInput, mask: Mask<'_>) {
     }
 }
 
-fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
+fn visit_session(input: &mut SessionInput, mask: TextMask<'_>) {
     match input {
         SessionInput::Send(message) => mask(&mut message.body),
         SessionInput::Answer { text, .. }
@@ -167,7 +167,7 @@ fn visit_session(input: &mut SessionInput, mask: Mask<'_>) {
     }
 }
 
-fn visit_reason(reason: &mut KeepReason, mask: Mask<'_>) {
+fn visit_reason(reason: &mut KeepReason, mask: TextMask<'_>) {
     match reason {
         KeepReason::Unknown(why) | KeepReason::RemovalFailed(why) => mask(why),
         KeepReason::NotOurs
@@ -183,7 +183,7 @@ fn visit_reason(reason: &mut KeepReason, mask: Mask<'_>) {
     }
 }
 
-fn visit_signal(signal: &mut Signal, mask: Mask<'_>) {
+fn visit_signal(signal: &mut Signal, mask: TextMask<'_>) {
     match &mut signal.reading {
         Reading::Working { doing: text }
         | Reading::Asking { question: text }
@@ -199,11 +199,11 @@ fn visit_signal(signal: &mut Signal, mask: Mask<'_>) {
     }
 }
 
-fn visit_scan(scan: &mut Scan, mask: Mask<'_>) {
+fn visit_scan(scan: &mut ScanResult, mask: TextMask<'_>) {
     scan.failed.iter_mut().for_each(mask);
 }
 
-fn visit_queue(input: &mut QueueInput, mask: Mask<'_>) {
+fn visit_queue(input: &mut QueueInput, mask: TextMask<'_>) {
     match input {
         QueueInput::Tested { result, .. } => match result {
             TestOutcome::Red { output, between } => {
@@ -229,7 +229,7 @@ fn visit_queue(input: &mut QueueInput, mask: Mask<'_>) {
     }
 }
 
-fn visit_incident(input: &mut IncidentInput, mask: Mask<'_>) {
+fn visit_incident(input: &mut IncidentInput, mask: TextMask<'_>) {
     match input {
         IncidentInput::Seen(problem) => mask(&mut problem.detail),
         IncidentInput::NotHeard { why, .. } => mask(why),
@@ -242,7 +242,7 @@ fn visit_incident(input: &mut IncidentInput, mask: Mask<'_>) {
     }
 }
 
-fn visit_outcome(outcome: &mut ErrandOutcome, mask: Mask<'_>) {
+fn visit_outcome(outcome: &mut ErrandOutcome, mask: TextMask<'_>) {
     match outcome {
         ErrandOutcome::Done { said: text } | ErrandOutcome::Refused { why: text } => mask(text),
         ErrandOutcome::BaseRed { signature, excerpt } => {
@@ -253,23 +253,26 @@ fn visit_outcome(outcome: &mut ErrandOutcome, mask: Mask<'_>) {
     }
 }
 
-fn visit_order(order: &mut Order, mask: Mask<'_>) {
+fn visit_order(order: &mut JobOrder, mask: TextMask<'_>) {
     match order {
-        Order::Spawn { title, prompt, .. } => {
+        JobOrder::Spawn { title, prompt, .. } => {
             mask(title);
             mask(prompt);
         }
-        Order::Assign { why, .. } => mask(why),
-        Order::Reply { text, .. } => mask(text),
+        JobOrder::Assign { why, .. } => mask(why),
+        JobOrder::Reply { text, .. } => mask(text),
         // The command is the user's own; the document describes the event.
-        Order::Run { document, .. } | Order::Hook { document, .. } => mask(document),
-        Order::Settle { .. } | Order::Rerun { .. } | Order::CheckBase { .. } | Order::Rebase { .. } => {}
+        JobOrder::Run { document, .. } | JobOrder::Hook { document, .. } => mask(document),
+        JobOrder::Settle { .. }
+        | JobOrder::Rerun { .. }
+        | JobOrder::CheckBase { .. }
+        | JobOrder::Rebase { .. } => {}
     }
 }
 
 impl PullFacts {
     /// Passes each free text to `mask`.
-    pub fn each_text(&mut self, mask: Mask<'_>) {
+    pub fn each_text(&mut self, mask: TextMask<'_>) {
         mask(&mut self.title);
         self.head_title.iter_mut().for_each(&mut *mask);
         for check in &mut self.checks {
@@ -305,7 +308,7 @@ mod tests {
         let project = |input| Input::Project { project: ProjectId::new("app"), input };
         let session = |input| Input::Session { session: SessionId(1), input };
         let attempt = crate::Attempt(1);
-        let scan = Scan {
+        let scan = ScanResult {
             head: crate::Commit::new("c1"),
             rules: String::new(),
             found: vec![],

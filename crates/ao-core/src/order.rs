@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::queue::{Part, Strategy};
+use crate::queue::{LandingStrategy, LanePart};
 use crate::session::ProcessRef;
 use crate::{Attempt, Commit, ConversationId, PullId, SessionId};
 
@@ -44,9 +44,9 @@ pub struct TestOrder {
     pub base: Commit,
     /// Pull requests that are merged into the base before it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ahead: Vec<Part>,
+    pub ahead: Vec<LanePart>,
     /// The way in which all of them would land.
-    pub strategy: Strategy,
+    pub strategy: LandingStrategy,
     /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
@@ -62,10 +62,10 @@ pub struct MergeOrder {
     pub base: Commit,
     /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub with: Vec<Part>,
+    pub with: Vec<LanePart>,
     /// The tree of the base once all of them have landed.
     pub tree: String,
-    pub strategy: Strategy,
+    pub strategy: LandingStrategy,
     /// The person who requested the merge, if it was not a rule.
     pub by: Option<String>,
     /// Delete its branch once it is merged.

@@ -13,25 +13,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assign::{Intake, promised};
 use crate::schedule::{Obstacle, Slots, fairest, obstacle_within};
-use crate::session::{Phase, Role, Session};
+use crate::session::{Phase, Session, SessionRole};
 use crate::state::State;
 use crate::task::Task;
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
 /// Running work, the order of the rest, and what waits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct WorkPlan {
     /// Work that has a slot, the oldest first.
-    pub running: Vec<Planned>,
+    pub running: Vec<PlannedWork>,
     /// Work that gets a slot automatically, in order.
-    pub next: Vec<Planned>,
+    pub next: Vec<PlannedWork>,
     /// Work that waits for something else first.
-    pub waiting: Vec<Planned>,
+    pub waiting: Vec<PlannedWork>,
 }
 
 /// A session, or a task that has none yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedWork {
     pub project: ProjectId,
     pub task: Option<TaskId>,
     pub session: Option<SessionId>,
@@ -50,13 +50,15 @@ pub struct Planned {
 }
 
 /// Derives the plan from the state, for one project or for all.
-pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> WorkPlan {
+    let mut plan = WorkPlan::default();
     let mut waiting: Vec<Waiting<'_>> = Vec::new();
     // The tasks that are closed once the running sessions have ended.
     let mut done: BTreeSet<TaskId> = BTreeSet::new();
     let slots = OnceCell::new();
-    for session in state.live().filter(|session| session.spec.role == Role::Worker || session.takes_slot()) {
+    for session in
+        state.live().filter(|session| session.spec.role == SessionRole::Worker || session.takes_slot())
+    {
         match session.phase {
             Phase::Queued { since } => waiting.push(of_session(state, session, since, &slots)),
             _ => {
@@ -93,7 +95,7 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan 
 
 /// A session or task that waits for its turn.
 struct Waiting<'a> {
-    planned: Planned,
+    planned: PlannedWork,
     facts: Option<&'a Task>,
     /// It waits only for room, and for tasks that come before it.
     goes_by_itself: bool,
@@ -115,7 +117,7 @@ fn of_session<'a>(
     Waiting {
         goes_by_itself: passes(obstacle.as_ref()),
         place: (Reverse(spec.priority), 0, since, 0, spec.name.clone()),
-        planned: Planned {
+        planned: PlannedWork {
             project: spec.project.clone(),
             task: spec.task.clone(),
             session: Some(session.id),
@@ -148,7 +150,7 @@ fn of_task<'a>(
     Some(Waiting {
         goes_by_itself: passes(obstacle.as_ref()),
         place: (Reverse(facts.priority), 1, Timestamp(0), id.key.len(), id.key.clone()),
-        planned: Planned {
+        planned: PlannedWork {
             project: id.project.clone(),
             task: Some(id.clone()),
             session: None,

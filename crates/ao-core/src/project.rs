@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assign::{AutoAssign, Specialist};
-use crate::budget::{Limits, Spend};
-use crate::forecast::{Clash, Forecast, ForecastConfig, Side};
-use crate::health::{BaseHealth, BaseVerdict, Flakes};
+use crate::assign::{AutoAssign, SpecialistAgent};
+use crate::budget::{SpendLimits, UsageTotal};
+use crate::forecast::{Clash, ClashSide, ConflictForecast, ForecastConfig};
+use crate::health::{BaseHealth, BaseVerdict, FlakyFailures};
 use crate::hook::Hook;
-use crate::outside::{Kind, bounded, one_line};
+use crate::outside::{QuotedKind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::{MergeQueue, QueueRules, Strategy};
-use crate::reaction::Reactions;
+use crate::queue::{LandingStrategy, MergeQueue, QueueRules};
+use crate::reaction::ReactionPatches;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
 use crate::{Commit, ProjectId, SessionId, Timestamp};
@@ -27,13 +27,13 @@ pub struct ProjectConfig {
     /// Limit of its sessions that have a process at a time.
     pub max_live: Option<u32>,
     /// Budget of all its sessions together for a day.
-    pub daily: Limits,
+    pub daily: SpendLimits,
     /// Budget of all sessions of one task together.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub per_task: Limits,
+    #[serde(default, skip_serializing_if = "SpendLimits::is_empty")]
+    pub per_task: SpendLimits,
     /// Budget of all its sessions together, for good.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub total: Limits,
+    #[serde(default, skip_serializing_if = "SpendLimits::is_empty")]
+    pub total: SpendLimits,
     /// Its sessions resume by themselves after a provider's limit; as for all projects, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
@@ -41,11 +41,11 @@ pub struct ProjectConfig {
     pub environment: Environment,
     pub ports: Option<PortRange>,
     /// Its reactions to incidents, over those of all projects.
-    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
-    pub reactions: Reactions,
+    #[serde(default, skip_serializing_if = "ReactionPatches::is_empty")]
+    pub reactions: ReactionPatches,
     /// The same for agents by name, over those of these agents in all projects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_reactions: BTreeMap<String, Reactions>,
+    pub agent_reactions: BTreeMap<String, ReactionPatches>,
     /// Its own commands at hook points, from the task to the merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
@@ -57,7 +57,7 @@ pub struct ProjectConfig {
     pub auto_assign: Option<AutoAssign>,
     /// Agents for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub specialists: Vec<Specialist>,
+    pub specialists: Vec<SpecialistAgent>,
     /// Rules of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
@@ -72,7 +72,7 @@ pub struct ProjectConfig {
 /// The configured way in which changes land: squashed, and their branches stay, unless configured otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Landing {
-    pub strategy: Strategy,
+    pub strategy: LandingStrategy,
     /// The branch of a change is deleted once it has landed.
     pub delete_branch: bool,
 }
@@ -91,7 +91,7 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
     /// Results of its workers since it was last complete.
-    pub finished: Finished,
+    pub finished: FinishedWork,
     /// Time since when all its work is done, after there was some.
     pub complete: Option<Timestamp>,
     /// The last policy that was valid.
@@ -105,21 +105,21 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
     /// The flaky failures of its checks.
-    #[serde(default, skip_serializing_if = "Flakes::is_empty", with = "crate::keyed")]
-    pub flakes: Flakes,
+    #[serde(default, skip_serializing_if = "FlakyFailures::is_empty", with = "crate::keyed")]
+    pub flakes: FlakyFailures,
     /// Results of the failed checks on its base.
     pub base: BaseHealth,
     /// Changes of its repository that wait for a person's consent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub suspicions: Vec<Suspicion>,
+    pub suspicions: Vec<RepositorySuspicion>,
     /// The clashes that are predicted.
-    #[serde(default, skip_serializing_if = "Forecast::is_empty")]
-    pub forecast: Forecast,
+    #[serde(default, skip_serializing_if = "ConflictForecast::is_empty")]
+    pub forecast: ConflictForecast,
 }
 
 /// A change of a repository that no session has made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Suspicion {
+pub struct RepositorySuspicion {
     /// The part that was changed; the same text is the same problem.
     pub what: String,
     /// Its new value.
@@ -156,10 +156,10 @@ impl PolicyStand {
 
 /// Results of workers: their number, and what they used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Finished {
+pub struct FinishedWork {
     pub merged: u32,
     pub stopped: u32,
-    pub spent: Spend,
+    pub spent: UsageTotal,
     /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
 }
@@ -177,7 +177,7 @@ pub enum ProjectInput {
     },
     /// The changes of the repository that wait for a person's consent.
     RepositorySeen {
-        suspicions: Vec<Suspicion>,
+        suspicions: Vec<RepositorySuspicion>,
     },
     /// A freeze may have begun or ended.
     PolicyDue,
@@ -229,7 +229,7 @@ pub enum ProjectEvent {
     },
     /// Changes of the repository wait for a person's consent, or no longer.
     RepositorySuspected {
-        suspicions: Vec<Suspicion>,
+        suspicions: Vec<RepositorySuspicion>,
     },
     /// A freeze has begun or ended, or the offset of its time zone has changed.
     FreezeTurned {
@@ -261,7 +261,7 @@ pub enum ProjectEvent {
     },
     /// All its work is done.
     Completed {
-        finished: Finished,
+        finished: FinishedWork,
     },
     /// Changes of the forecast.
     Foreseen {
@@ -272,7 +272,7 @@ pub enum ProjectEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Clash>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        over: Vec<(Side, Side)>,
+        over: Vec<(ClashSide, ClashSide)>,
         /// The sessions that have changed other files than before.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         touched: BTreeMap<SessionId, Vec<String>>,
@@ -371,17 +371,17 @@ pub(crate) fn decide(
             Ok(if same { vec![] } else { vec![ProjectEvent::PolicyChanged { policy, unwritten }] })
         }
         (Some(known), ProjectInput::PolicyBroken { why }) => {
-            let why = bounded(Kind::Log, &why, TEXT_LIMIT);
+            let why = bounded(QuotedKind::Log, &why, TEXT_LIMIT);
             let same = known.policy_stand.broken.as_ref() == Some(&why) && !known.queue.policy_due;
             Ok(if same { vec![] } else { vec![ProjectEvent::PolicyBroken { why }] })
         }
         (Some(known), ProjectInput::RepositorySeen { suspicions }) => {
-            let bounded = |it: Suspicion| Suspicion {
+            let bounded = |it: RepositorySuspicion| RepositorySuspicion {
                 what: one_line(&it.what),
                 revision: one_line(&it.revision),
-                detail: bounded(Kind::Log, &it.detail, TEXT_LIMIT),
+                detail: bounded(QuotedKind::Log, &it.detail, TEXT_LIMIT),
             };
-            let suspicions: Vec<Suspicion> = suspicions.into_iter().map(bounded).collect();
+            let suspicions: Vec<RepositorySuspicion> = suspicions.into_iter().map(bounded).collect();
             Ok(match known.suspicions == suspicions {
                 true => vec![],
                 false => vec![ProjectEvent::RepositorySuspected { suspicions }],
@@ -401,21 +401,21 @@ impl Project {
         Project {
             config,
             stopped: None,
-            finished: Finished::default(),
+            finished: FinishedWork::default(),
             complete: None,
             policy: Policy::default(),
             policy_stand: PolicyStand::default(),
             queue: MergeQueue::default(),
             other_queues: BTreeMap::new(),
-            flakes: Flakes::new(),
+            flakes: FlakyFailures::new(),
             base: BaseHealth::default(),
             suspicions: vec![],
-            forecast: Forecast::default(),
+            forecast: ConflictForecast::default(),
         }
     }
 
     /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.
-    pub(crate) fn finish(&mut self, merged: bool, counted: Spend, spent: Spend) {
+    pub(crate) fn finish(&mut self, merged: bool, counted: UsageTotal, spent: UsageTotal) {
         let finished = &mut self.finished;
         match merged {
             true => finished.merged = finished.merged.saturating_add(1),
@@ -442,7 +442,7 @@ impl Project {
     /// Begins new work after completion.
     pub(crate) fn begin(&mut self) {
         if self.complete.take().is_some() {
-            self.finished = Finished::default();
+            self.finished = FinishedWork::default();
         }
     }
 }

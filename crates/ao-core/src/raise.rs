@@ -7,7 +7,7 @@ use crate::decide::incident_events;
 use crate::event::Event;
 use crate::incident::{
     self, EscalationLevel, Incident, IncidentContext, IncidentEvent, IncidentInput, IncidentKey,
-    IncidentKind, Problem, ProblemId, Subject,
+    IncidentKind, ObservedProblem, ProblemId, Subject,
 };
 use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
@@ -70,7 +70,7 @@ pub(crate) fn raise(
         matches!(known.level, EscalationLevel::Person | EscalationLevel::Nobody) && known.revision != revision
     };
     let over = state.incidents.get(&key).is_some_and(over);
-    let seen = IncidentInput::Seen(Problem { kind, id, revision, detail });
+    let seen = IncidentInput::Seen(ObservedProblem { kind, id, revision, detail });
     if !over {
         return Ok(incident_events(state, now, key, seen));
     }

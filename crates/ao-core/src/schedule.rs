@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::assign::Specialist;
+use crate::assign::SpecialistAgent;
 use crate::forecast::{InUse, may_wait};
 use crate::session::{AfterStop, Phase, Session, port_holders, room};
-use crate::state::{Place, State};
+use crate::state::{QueuePosition, State};
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
 /// The obstacle that a queued session, or a task without a session, waits for.
@@ -264,7 +264,7 @@ pub(crate) fn ready(state: &State) -> impl Iterator<Item = (&ProjectId, Option<&
 }
 
 /// Returns the sessions of one project's line without an obstacle of their own, the next one last.
-fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -> Vec<&'a Session> {
+fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<QueuePosition>) -> Vec<&'a Session> {
     let in_use = OnceCell::new();
     line.iter()
         .rev()
@@ -413,7 +413,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Returns how many more of a specialist's sessions may run.
-    pub(crate) fn room_for(&self, specialist: &Specialist) -> u32 {
+    pub(crate) fn room_for(&self, specialist: &SpecialistAgent) -> u32 {
         let taken = self.of_specialist.get(&specialist.id).copied().unwrap_or(0);
         specialist.max_parallel.map_or(u32::MAX, |max| max.saturating_sub(taken))
     }
@@ -425,7 +425,7 @@ impl<'a> Slots<'a> {
     }
 }
 
-fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s Specialist>, id: &str) -> Option<u32> {
+fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s SpecialistAgent>, id: &str) -> Option<u32> {
     specialists.find(|specialist| specialist.id == id).and_then(|specialist| specialist.max_parallel)
 }
 

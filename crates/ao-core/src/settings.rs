@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
+use crate::budget::SpendLimits;
 use crate::incident::IncidentKind;
-use crate::reaction::{Reaction, Reactions};
+use crate::reaction::{Reaction, ReactionPatches};
 
 /// Limits and delays that apply to every project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct DaemonSettings {
     /// The number of sessions that may have a process at a time.
     pub max_live: u32,
     /// No session starts while the host has less free memory than this.
@@ -41,22 +41,22 @@ pub struct Settings {
     /// The time for which the last state of a removed workspace can be restored.
     pub keep_rescues: Duration,
     /// The limits on what all sessions of all projects together may spend in a day.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub daily: Limits,
+    #[serde(default, skip_serializing_if = "SpendLimits::is_empty")]
+    pub daily: SpendLimits,
     /// Sessions resume automatically after a provider's limit, unless their project decides otherwise.
     pub auto_resume: bool,
     /// The workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
     /// The reactions to each kind of problem, over the defaults.
-    pub reactions: Reactions,
+    pub reactions: ReactionPatches,
     /// Reactions for agents by name, over those of the project.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_reactions: BTreeMap<String, Reactions>,
+    pub agent_reactions: BTreeMap<String, ReactionPatches>,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for DaemonSettings {
+    fn default() -> DaemonSettings {
+        DaemonSettings {
             max_live: 8,
             min_free_mb: 0,
             restarts: 3,
@@ -71,16 +71,16 @@ impl Default for Settings {
             notice_tries: 5,
             keep_ended: Duration::from_secs(24 * 3600),
             keep_rescues: Duration::from_secs(30 * 24 * 3600),
-            daily: Limits::default(),
+            daily: SpendLimits::default(),
             auto_resume: true,
             remove_merged: true,
-            reactions: Reactions::new(),
+            reactions: ReactionPatches::new(),
             agent_reactions: BTreeMap::new(),
         }
     }
 }
 
-impl Settings {
+impl DaemonSettings {
     /// Returns the reaction to a kind of problem, unless a project or an agent overrides it.
     pub fn reaction(&self, kind: &IncidentKind) -> Reaction {
         let default = Reaction::default_for(kind);

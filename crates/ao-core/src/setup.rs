@@ -11,7 +11,7 @@ use crate::PullId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// Untracked files of the main checkout that the work needs, such as `.env*`.
-    pub include: Vec<Include>,
+    pub include: Vec<IncludedFiles>,
     /// Paths that are shared with the main checkout by a symbolic link, such as `node_modules`.
     pub symlinks: Vec<String>,
     /// Commands for the user's shell, which run in the new workspace one after another.
@@ -24,7 +24,7 @@ pub struct Setup {
 
 /// A path or pattern of files, relative to the repository's root, and the way they get into a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Include {
+pub struct IncludedFiles {
     pub pattern: String,
     pub how: IncludeHow,
 }
@@ -46,12 +46,12 @@ pub struct Environment {
     /// Names that are passed on from the daemon's own environment.
     pub pass: Vec<String>,
     pub set: BTreeMap<String, String>,
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<SecretRef>,
 }
 
 /// A secret by reference. Its value is read where a process is started, and is in no log, plan or argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Secret {
+pub struct SecretRef {
     /// The variable that gets the value.
     pub name: String,
     pub from: SecretSource,

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use crate::budget::BudgetInput;
 use crate::decide::decide;
 use crate::errand::ErrandInput;
-use crate::event::Stamped;
+use crate::event::StampedEvent;
 use crate::follow::follow;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
@@ -21,7 +21,7 @@ use crate::project::ProjectInput;
 use crate::queue::QueueInput;
 use crate::refusal::Refusal;
 use crate::session::SessionInput;
-use crate::state::{State, Timer};
+use crate::state::{State, StateTimer};
 use crate::{Moment, mix};
 
 /// The number of timers taken in one step, so that a step stays short.
@@ -30,7 +30,7 @@ const DUE_AT_ONCE: usize = 128;
 const CONSEQUENCES: usize = 10_000_000;
 
 /// Applies one input with all its consequences, and returns the events. A refused input changes nothing.
-pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
     let mut happened = Vec::new();
     let mut inputs = VecDeque::new();
     match input {
@@ -62,11 +62,11 @@ fn take(
     moment: &Moment,
     input: Input,
     inputs: &mut VecDeque<Input>,
-    happened: &mut Vec<Stamped>,
+    happened: &mut Vec<StampedEvent>,
 ) -> Result<(), Refusal> {
     let from = happened.len();
     for event in decide(state, moment, input)? {
-        let stamped = Stamped { at: moment.at, event };
+        let stamped = StampedEvent { at: moment.at, event };
         state.evolve(&stamped);
         happened.push(stamped);
     }
@@ -76,18 +76,18 @@ fn take(
     Ok(())
 }
 
-fn due(timer: Timer) -> Vec<Input> {
+fn due(timer: StateTimer) -> Vec<Input> {
     match timer {
-        Timer::Session(session) => vec![
+        StateTimer::Session(session) => vec![
             Input::Session { session, input: SessionInput::Due },
             Input::Review(Subject::Session(session)),
         ],
-        Timer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
-        Timer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
-        Timer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
-        Timer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
-        Timer::Policy(project) => vec![Input::Project { project, input: ProjectInput::PolicyDue }],
-        Timer::Queue(project) => vec![Input::Queue { project, input: QueueInput::Look {} }],
-        Timer::Account(account) => vec![Input::AccountDue { account }],
+        StateTimer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
+        StateTimer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
+        StateTimer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
+        StateTimer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
+        StateTimer::Policy(project) => vec![Input::Project { project, input: ProjectInput::PolicyDue }],
+        StateTimer::Queue(project) => vec![Input::Queue { project, input: QueueInput::Look {} }],
+        StateTimer::Account(account) => vec![Input::AccountDue { account }],
     }
 }

@@ -5,7 +5,7 @@ use crate::effect::Effect;
 use crate::event::Scope;
 use crate::order::{MergeOrder, TestOrder};
 use crate::project::Project;
-use crate::queue::{MergeQueue, MergeRequest, Work};
+use crate::queue::{MergeQueue, MergeRequest, QueueWork};
 use crate::session;
 use crate::state::State;
 
@@ -42,11 +42,11 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
 }
 
 /// Returns the effect of a step of the merge queue. A request overrules the configured way to land.
-fn merge_effect(project: &Project, work: Work) -> Effect {
+fn merge_effect(project: &Project, work: QueueWork) -> Effect {
     let request = |pull: &PullId| project.queued(pull).and_then(|entry| entry.request.clone());
     let landing = project.config.landing;
     match work {
-        Work::Test { pull, head, base, ahead, tries } => {
+        QueueWork::Test { pull, head, base, ahead, tries } => {
             let request = request(&pull);
             let strategy = request.as_ref().and_then(|it| it.strategy).unwrap_or(landing.strategy);
             let checks = request.as_ref().is_none_or(MergeRequest::runs_checks);
@@ -54,7 +54,7 @@ fn merge_effect(project: &Project, work: Work) -> Effect {
             let order = TestOrder { pull, head, base, ahead, strategy, required, checks };
             Effect::TestMerge { order, tries }
         }
-        Work::Land { pull, head, base, with, tree, tries } => {
+        QueueWork::Land { pull, head, base, with, tree, tries } => {
             let request = request(&pull);
             let asked = request.as_ref();
             let strategy = asked.and_then(|it| it.strategy).unwrap_or(landing.strategy);

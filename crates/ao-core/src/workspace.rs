@@ -8,10 +8,10 @@ use crate::{ProjectId, SessionId, Timestamp};
 
 /// A session's workspace, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Workspace {
+pub struct SessionWorkspace {
     pub state: WorkspaceState,
     /// Its path and base, once known.
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceTree>,
     /// The ref that restores the last state of a removed workspace. Kept until a new one exists, regardless of failed
     /// attempts to create it.
     pub rescue: Option<String>,
@@ -48,7 +48,7 @@ pub enum WorkspaceState {
 
 /// A folder on disk and the commit it started from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tree {
+pub struct WorkspaceTree {
     pub path: String,
     pub base: String,
 }
@@ -62,20 +62,25 @@ pub struct TreeRef {
     pub repository: String,
     /// Its path and base as recorded. Absent if its creation failed and it is not known what that left; then the adapter
     /// searches by session.
-    pub recorded: Option<Tree>,
+    pub recorded: Option<WorkspaceTree>,
     pub branch: String,
 }
 
-impl Workspace {
-    pub(crate) fn ready(path: &str, base: &str, set_up: bool) -> Workspace {
-        let tree = Tree { path: path.to_owned(), base: base.to_owned() };
-        Workspace { state: WorkspaceState::Ready, tree: Some(tree), set_up, ..Workspace::default() }
+impl SessionWorkspace {
+    pub(crate) fn ready(path: &str, base: &str, set_up: bool) -> SessionWorkspace {
+        let tree = WorkspaceTree { path: path.to_owned(), base: base.to_owned() };
+        SessionWorkspace {
+            state: WorkspaceState::Ready,
+            tree: Some(tree),
+            set_up,
+            ..SessionWorkspace::default()
+        }
     }
 
     /// Enters another state and resets the tries of the previous one.
     pub(crate) fn becomes(&mut self, state: WorkspaceState) {
         let (tree, rescue, set_up) = (self.tree.take(), self.rescue.take(), self.set_up);
-        *self = Workspace { state, tree, rescue, set_up, ..Workspace::default() };
+        *self = SessionWorkspace { state, tree, rescue, set_up, ..SessionWorkspace::default() };
     }
 
     /// Returns true if an agent can be started in it.

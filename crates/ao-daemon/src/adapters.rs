@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, CommandAgent, Ground};
-use ao_engine::Slots;
+use ao_engine::AdapterSet;
 use ao_ports::{Agent, Clock, Notifier, Runtimes, Workspace};
 use camino::Utf8PathBuf;
 
 use crate::error::DaemonError;
-use crate::jobs::JobRunner;
+use crate::jobs::DaemonJobs;
 use crate::looks::ProjectLooks;
 
 /// The agents, notifiers and workspaces that are plugged in.
@@ -71,9 +71,14 @@ impl DaemonAdapters {
     }
 
     /// Returns the slots of the engine as they are to be now.
-    pub(crate) fn slots(&self, runtimes: &Runtimes, looks: &ProjectLooks, jobs: &Arc<JobRunner>) -> Slots {
+    pub(crate) fn slots(
+        &self,
+        runtimes: &Runtimes,
+        looks: &ProjectLooks,
+        jobs: &Arc<DaemonJobs>,
+    ) -> AdapterSet {
         let plugged = self.plugged();
-        Slots {
+        AdapterSet {
             errands: Some(jobs.clone()),
             runtimes: runtimes.clone(),
             agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),

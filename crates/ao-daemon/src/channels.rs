@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_config::shape::{BadHours, DigestConfig, OfChannel, Plugin, Priority, QuietHours};
 use ao_config::{Config, Env, RefError};
 use ao_core::incident::Subject;
-use ao_core::notice::{ChannelRecord, Level, Notice};
+use ao_core::notice::{ChannelRecord, Notice, NoticeLevel};
 use ao_core::{NoticeId, ProjectId, State};
 use ao_notifier::pace::{self, Every};
 use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
@@ -26,7 +26,7 @@ impl Daemon {
     pub async fn notify_test(
         &self,
         channels: &[String],
-        level: Level,
+        level: NoticeLevel,
     ) -> Result<Vec<ChannelTrial>, DaemonError> {
         test(&self.config.in_force(), &self.config.page, channels, level).await
     }
@@ -41,11 +41,11 @@ impl Daemon {
 /// The time that a channel has for a test notice.
 const TEST: Duration = Duration::from_secs(10);
 
-const LEVELS: [(Priority, Level); 4] = [
-    (Priority::Urgent, Level::Urgent),
-    (Priority::Action, Level::Action),
-    (Priority::Warning, Level::Warning),
-    (Priority::Info, Level::Info),
+const LEVELS: [(Priority, NoticeLevel); 4] = [
+    (Priority::Urgent, NoticeLevel::Urgent),
+    (Priority::Action, NoticeLevel::Action),
+    (Priority::Warning, NoticeLevel::Warning),
+    (Priority::Info, NoticeLevel::Info),
 ];
 
 /// A channel, with the notices that go to it and its record.
@@ -55,7 +55,7 @@ pub struct ChannelReport {
     pub plugin: String,
     /// The place that it sends to, without secrets; absent if it cannot be used.
     pub target: Option<String>,
-    pub levels: Vec<Level>,
+    pub levels: Vec<NoticeLevel>,
     /// The projects that name it.
     pub projects: Vec<ProjectId>,
     pub quiet_until: Option<ao_core::Timestamp>,
@@ -167,7 +167,7 @@ async fn test(
     configs: &InForce,
     page: &Page,
     channels: &[String],
-    level: Level,
+    level: NoticeLevel,
 ) -> Result<Vec<ChannelTrial>, DaemonError> {
     let known: Vec<String> = names(configs).into_iter().collect();
     if let Some(stranger) = channels.iter().find(|name| !known.contains(name)) {
@@ -180,7 +180,7 @@ async fn test(
     Ok(join_all(chosen.iter().map(|name| try_one(configs, page, name, level))).await)
 }
 
-async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> ChannelTrial {
+async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel) -> ChannelTrial {
     let plugin = described(&configs.main.config, name).plugin;
     let failed = |problem: String, target| ChannelTrial {
         channel: name.to_owned(),
@@ -208,7 +208,7 @@ async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> Ch
     }
 }
 
-fn test_notice(level: Level) -> Notice {
+fn test_notice(level: NoticeLevel) -> Notice {
     let key = format!("test {}", Timestamp::now());
     let text = "This is a test of `ao notify test`. If you read this, the channel works.";
     Notice::new(NoticeId(0), level, Subject::Host, &key, text)
@@ -236,9 +236,9 @@ fn names(configs: &InForce) -> BTreeSet<String> {
 }
 
 /// The channels that news goes to, with the levels that each of them gets.
-fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<Level>> {
+fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<NoticeLevel>> {
     let config = &configs.main.config;
-    let mut levels: BTreeMap<String, BTreeSet<Level>> = BTreeMap::new();
+    let mut levels: BTreeMap<String, BTreeSet<NoticeLevel>> = BTreeMap::new();
     for (priority, level) in LEVELS {
         let named = config.notification_routing.channels(priority).unwrap_or(&config.defaults.notifiers);
         for name in named {
@@ -350,6 +350,6 @@ fn gathering(digest: &DigestConfig) -> Result<pace::Digest, BadHours> {
     Ok(pace::Digest { levels: core(&digest.levels), when, zone: digest.zone()? })
 }
 
-fn core(priorities: &[Priority]) -> BTreeSet<Level> {
+fn core(priorities: &[Priority]) -> BTreeSet<NoticeLevel> {
     LEVELS.iter().filter(|row| priorities.contains(&row.0)).map(|row| row.1).collect()
 }

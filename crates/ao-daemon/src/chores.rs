@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::evidence::Activity;
+use ao_core::evidence::AgentActivity;
 use ao_core::incident::Subject;
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_core::session::{Phase, Session};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{Event, Input, ProjectId, State};
@@ -55,7 +55,9 @@ pub async fn keep_awake(handle: Handle, seen: Seq, bus: PowerBus) {
 fn anybody_works(state: &State) -> bool {
     state.live().any(|session: &Session| match session.phase {
         Phase::Preparing { .. } | Phase::Starting { .. } | Phase::Retrying { .. } => true,
-        Phase::Running { .. } => matches!(session.judgement.activity, Activity::Working | Activity::Starting),
+        Phase::Running { .. } => {
+            matches!(session.judgement.activity, AgentActivity::Working | AgentActivity::Starting)
+        }
         _ => false,
     })
 }
@@ -89,8 +91,8 @@ pub async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     }
     if let Some(first) = report.problems.first() {
         tracing::error!(problems = ?report.problems, "the event log has faults");
-        let told = Input::tell(
-            Level::Action,
+        let told = Input::notify(
+            NoticeLevel::Action,
             Subject::Host,
             "event-log-faults",
             format!("the event log has faults, and `ao events check` names them; the first: {first}"),

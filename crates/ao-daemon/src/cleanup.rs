@@ -7,7 +7,7 @@ use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::{KeepReason, WorkspaceState};
 use ao_core::{Event, Input, ProjectId, SessionId, State};
 use ao_engine::Handle;
-use ao_ports::{Surveyed, TreeRef, WorkFound, Workspace};
+use ao_ports::{TreeRef, WorkFound, Workspace, WorkspaceSurvey};
 
 use crate::daemon::Daemon;
 use crate::error::DaemonError;
@@ -181,7 +181,7 @@ async fn judge(
     workspace: &dyn Workspace,
     order: &CleanupRequest,
     project: &ProjectId,
-    tree: Surveyed,
+    tree: WorkspaceSurvey,
     known: Option<&(TreeRef, String, bool)>,
 ) -> Result<TreeReport, DaemonError> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();

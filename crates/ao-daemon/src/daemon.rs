@@ -22,7 +22,7 @@ use ao_agent::AgentPlaces;
 use ao_agent::hook::Spool;
 use ao_core::session::Session;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_engine::{Engine, EngineError, Handle, Rules, Slots};
+use ao_engine::{AdapterSet, Engine, EngineError, EngineRules, Handle};
 use ao_git::Queues;
 use ao_ports::{
     Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Tracker,
@@ -44,8 +44,8 @@ use crate::adapters::{AgentDeps, DaemonAdapters};
 use crate::chores;
 use crate::config::{ActiveConfig, InForce, apply};
 use crate::error::DaemonError;
-use crate::forecast::ConflictForecasts;
-use crate::jobs::{JobDeps, JobRunner};
+use crate::forecast::ProjectForecasts;
+use crate::jobs::{DaemonJobs, JobDeps};
 use crate::looks::{ForgeConfig, ForgeDeps, OwnAdapters, ProjectLooks};
 use crate::power::PowerBus;
 use crate::secrets::{self, MaskedRecords, MaskingRules};
@@ -88,7 +88,7 @@ pub struct DaemonOptions {
     /// The bus over which the machine is kept awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<PowerBus>,
     /// The rules that the engine runs by. Tests exchange them.
-    pub rules: Arc<dyn Rules>,
+    pub rules: Arc<dyn EngineRules>,
     /// Makes the log that the engine reads and writes of the store, if it is not the store itself. Tests let it fail.
     pub log: Option<LogMaker>,
     /// False if looks, forecasts and chores do not run by themselves.
@@ -131,9 +131,9 @@ pub struct Daemon {
     /// The forges and trackers of the projects.
     pub looks: Arc<ProjectLooks>,
     /// Jobs of reactions and hooks.
-    pub jobs: Arc<JobRunner>,
+    pub jobs: Arc<DaemonJobs>,
     /// Forecasts of branches that will not merge with each other.
-    pub forecasts: Arc<ConflictForecasts>,
+    pub forecasts: Arc<ProjectForecasts>,
     /// The terminals and the output of agents.
     pub terminals: AgentTerminals,
     pub runtimes: Runtimes,
@@ -230,7 +230,7 @@ impl Daemon {
         let (mut engine, handle) = Engine::open(
             ao_engine::Options { judge: ao_config::condition::judge(), ..ao_engine::Options::default() },
             options.rules.clone(),
-            Slots::default(),
+            AdapterSet::default(),
             log.map_or_else(|| Arc::new(store.clone()) as Arc<dyn EventStore>, |log| log(store.clone())),
             clock.clone(),
             stop.clone(),
@@ -251,7 +251,7 @@ impl Daemon {
             looks: looks.clone(),
             adapters: adapters.clone(),
         });
-        let jobs = Arc::new(JobRunner::new(JobDeps {
+        let jobs = Arc::new(DaemonJobs::new(JobDeps {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
             families: families.clone(),
@@ -276,7 +276,7 @@ impl Daemon {
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(DaemonError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(DaemonError::environment)?;
-        let forecasts = Arc::new(ConflictForecasts::new(
+        let forecasts = Arc::new(ProjectForecasts::new(
             handle.clone(),
             clock.clone(),
             workspaces.clone(),

@@ -9,13 +9,13 @@ use std::sync::PoisonError;
 
 use ao_config::policy::{PolicyLayer, PolicySetting, in_force, in_short, policy_path, read_policy};
 use ao_config::shape::PolicyConfig;
-use ao_core::policy::{POLICY_FILE, Policy, Scan};
-use ao_core::project::{ProjectInput, Suspicion};
+use ao_core::policy::{POLICY_FILE, Policy, ScanResult};
+use ao_core::project::{ProjectInput, RepositorySuspicion};
 use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::Git;
-use ao_ports::{BaseView, Hint, Hints as _, MovedBase, Scm, TrackerError};
+use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm, TrackerError};
 use camino::Utf8Path;
 
 use crate::looks::{LookError, ProjectLooks};
@@ -111,12 +111,12 @@ impl ProjectLooks {
     async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
         let Ok(scm) = self.scm(project) else { return Ok(None) };
         let Some(BaseView { tip, held, .. }) = scm.base(project).await? else { return Ok(None) };
-        let suspicion = |held: MovedBase| Suspicion {
+        let suspicion = |held: MovedBase| RepositorySuspicion {
             revision: held.to.as_ref().map_or_else(|| held.detail.clone(), ToString::to_string),
             what: held.what,
             detail: held.detail,
         };
-        let suspicions: Vec<Suspicion> = held.into_iter().map(suspicion).collect();
+        let suspicions: Vec<RepositorySuspicion> = held.into_iter().map(suspicion).collect();
         let id = project.clone();
         let known = self.handle.view(move |state| state.projects.get(&id).map(|it| it.suspicions.len()));
         // The engine hears of a new project a moment later than we do.
@@ -134,7 +134,7 @@ impl ProjectLooks {
             if let Event::Queue(project, QueueEvent::Landed { .. }) = &published.event
                 && self.awaits_policy(project).await?
             {
-                self.asked.hint(Hint::Project(project.clone()));
+                self.asked.hint(LookHint::Project(project.clone()));
             }
         }
         Ok(())
@@ -178,7 +178,7 @@ impl ProjectLooks {
                     unread.insert(pull.clone());
                     continue;
                 }
-                Err(err) => Some(Scan {
+                Err(err) => Some(ScanResult {
                     head: facts.head.clone(),
                     rules,
                     found: vec![],
@@ -196,7 +196,7 @@ impl ProjectLooks {
 }
 
 /// Scans a diff on another thread, for a bounded time.
-async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<Scan> {
+async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<ScanResult> {
     let head = facts.head.clone();
     // A diff that was cut is exactly as long as was asked for, and one that was not is shorter.
     let look = move || ao_scan::scan(&policy, &head, &diff, diff.len() < DIFF);

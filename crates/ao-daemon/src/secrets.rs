@@ -14,10 +14,10 @@ use std::sync::Arc;
 use ao_config::Env;
 use ao_config::shape::Channel;
 use ao_core::setup::{Environment, SecretSource};
-use ao_core::{Effect, Input, Moment, Refusal, Scope, Stamped, State};
-use ao_engine::{Core, Rules};
+use ao_core::{Effect, Input, Moment, Refusal, Scope, StampedEvent, State};
+use ao_engine::{CoreRules, EngineRules};
 use ao_ports::secret::secrets_in;
-use ao_ports::{Change, Records, StoreError};
+use ao_ports::{RecordChange, Records, StoreError};
 pub use ao_process::Secrets;
 pub use ao_process::secrets::{known, learn};
 use async_trait::async_trait;
@@ -38,7 +38,7 @@ pub fn of_project(
         SecretSource::Env(name) => variable(name),
         SecretSource::File(path) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
     };
-    let named = |secret: &ao_core::setup::Secret| Some((secret.name.clone(), value(&secret.from)?));
+    let named = |secret: &ao_core::setup::SecretRef| Some((secret.name.clone(), value(&secret.from)?));
     let passed = environment.pass.iter().filter_map(|name| Some((name.clone(), variable(name)?)));
     let all = environment.secrets.iter().filter_map(named).chain(passed);
     let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
@@ -98,19 +98,24 @@ fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MaskingRules;
 
-impl Rules for MaskingRules {
-    fn step(&self, state: &mut State, moment: &Moment, mut input: Input) -> Result<Vec<Stamped>, Refusal> {
+impl EngineRules for MaskingRules {
+    fn step(
+        &self,
+        state: &mut State,
+        moment: &Moment,
+        mut input: Input,
+    ) -> Result<Vec<StampedEvent>, Refusal> {
         let secrets = known();
         if !secrets.is_empty() {
             input.each_text(&mut |text| {
                 secrets.mask_in(text);
             });
         }
-        Core.step(state, moment, input)
+        CoreRules.step(state, moment, input)
     }
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
-        Core.wants(state, scope)
+        CoreRules.wants(state, scope)
     }
 }
 
@@ -134,7 +139,7 @@ impl Records for MaskedRecords {
         self.0.list(shelf, prefix, after, limit).await
     }
 
-    async fn change(&self, mut changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn change(&self, mut changes: Vec<RecordChange>) -> Result<(), StoreError> {
         let secrets = known();
         // A name of ours has nothing in it that JSON would have to escape.
         changes.iter_mut().filter_map(|change| change.body.as_mut()).for_each(|body| {
@@ -146,7 +151,7 @@ impl Records for MaskedRecords {
 
 #[cfg(test)]
 mod tests {
-    use ao_core::setup::Secret;
+    use ao_core::setup::SecretRef;
 
     use super::*;
 
@@ -190,8 +195,8 @@ mod tests {
     fn what_a_project_gives_its_sessions_is_known_once_it_was_learnt() {
         let environment = Environment {
             secrets: vec![
-                Secret { name: "DB".into(), from: SecretSource::Env("DB_PASSWORD".into()) },
-                Secret { name: "NOT_THERE".into(), from: SecretSource::File("/nowhere".into()) },
+                SecretRef { name: "DB".into(), from: SecretSource::Env("DB_PASSWORD".into()) },
+                SecretRef { name: "NOT_THERE".into(), from: SecretSource::File("/nowhere".into()) },
             ],
             ..Environment::default()
         };

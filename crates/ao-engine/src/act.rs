@@ -3,23 +3,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ao_core::effect::{Effect, Place};
+use ao_core::effect::{Effect, WorkspaceLocation};
 use ao_core::errand::ErrandInput;
-use ao_core::input::{Census, Counted};
+use ao_core::input::{Census, CountedProcess};
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, QueueInput};
 use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, Answered, CensusEntry, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder,
-    LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter,
-    RuntimeError, StartSpec, TestOrder, TreeRef, Whereabouts, WorkspaceError,
+    AnswerOrder, AnswerOutcome, CensusEntry, CreatedWorkspace, DeliverOrder, DeliveryOutcome, EndOrder,
+    ErrandError, FollowOrder, LaunchPreparation, LookOrder, MergeOrder, MergeOutcome, ProcessRef,
+    RemovalOutcome, RemoveOrder, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, WorkspaceDrift,
+    WorkspaceError,
 };
 
 use crate::notify;
 use crate::set_up::set_up_elsewhere;
-use crate::slots::Slots;
+use crate::slots::AdapterSet;
 
 /// The reason of a failure; the effect's key identifies what failed.
 type Failure = String;
@@ -27,7 +28,7 @@ type Failure = String;
 /// Runs an effect and returns its results.
 pub(crate) async fn run(
     effect: Effect,
-    slots: &Slots,
+    slots: &AdapterSet,
     now: Timestamp,
     reporter: Arc<dyn Reporter>,
 ) -> Vec<Input> {
@@ -65,7 +66,7 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
 
 async fn perform(
     effect: Effect,
-    slots: &Slots,
+    slots: &AdapterSet,
     now: Timestamp,
     reporter: Arc<dyn Reporter>,
 ) -> Result<Vec<Input>, Failure> {
@@ -73,7 +74,7 @@ async fn perform(
         Effect::CreateWorkspace { session, attempt, plan, .. } => {
             let workspace = slots.workspace(&plan.kind).map_err(text)?;
             let made = workspace.create(session, attempt, &plan).await.map_err(text)?;
-            let Made { path, base, as_found } = made;
+            let CreatedWorkspace { path, base, as_found } = made;
             Ok(tell(session, SessionInput::WorkspaceReady { attempt, path, base, as_found }))
         }
         Effect::SetUp { session, attempt, plan, .. } => {
@@ -98,8 +99,10 @@ async fn perform(
             let agent = slots.agent(&plan.agent.name).map_err(text)?;
             let runtime = slots.runtime(&plan.runtime).map_err(text)?;
             match agent.prepare(session, attempt, &plan).await.map_err(text)? {
-                Prepared::NothingToResume => Ok(tell(session, SessionInput::ConversationGone { attempt })),
-                Prepared::Run { mut command, conversation } => {
+                LaunchPreparation::NothingToResume => {
+                    Ok(tell(session, SessionInput::ConversationGone { attempt }))
+                }
+                LaunchPreparation::Run { mut command, conversation } => {
                     let Environment { pass, set, secrets } = plan.environment;
                     command.pass.extend(pass);
                     command.secrets.extend(secrets);
@@ -129,15 +132,15 @@ async fn perform(
             let DeliverOrder { session, attempt, delivery, tries, .. } = order;
             let written = SessionInput::Written { attempt, delivery, tries };
             Ok(match agent.deliver(&order).await.map_err(text)? {
-                Delivered::Written => tell(session, written),
+                DeliveryOutcome::Written => tell(session, written),
                 // The proof first; the write itself is then no news.
-                Delivered::Taken { turn, text } => {
+                DeliveryOutcome::Taken { turn, text } => {
                     let mut inputs =
                         tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
                     inputs.extend(tell(session, written));
                     inputs
                 }
-                Delivered::Held { why, signals } => {
+                DeliveryOutcome::Held { why, signals } => {
                     let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
                     inputs.extend(tell(session, SessionInput::NotWritten { attempt, delivery, tries, why }));
                     inputs
@@ -157,8 +160,8 @@ async fn perform(
             Ok(tell(
                 session,
                 match agent.answer(&order).await.map_err(text)? {
-                    Answered::Given => SessionInput::Answered { attempt, number },
-                    Answered::NotAsked { why } => SessionInput::NotAnswered { attempt, number, why },
+                    AnswerOutcome::Given => SessionInput::Answered { attempt, number },
+                    AnswerOutcome::NotAsked { why } => SessionInput::NotAnswered { attempt, number, why },
                 },
             ))
         }
@@ -183,7 +186,7 @@ async fn perform(
                 .end(&EndOrder { session, attempt, process })
                 .await
                 .map_err(text)?;
-            if let Some(Place { kind, tree: Some(tree), .. }) = place {
+            if let Some(WorkspaceLocation { kind, tree: Some(tree), .. }) = place {
                 let workspace = slots.workspace(&kind).map_err(text)?;
                 workspace.end_programs(session, &tree.path).await.map_err(text)?;
             }
@@ -215,8 +218,8 @@ async fn perform(
             Ok(tell(
                 session,
                 match removal {
-                    Removal::Removed { rescue } => SessionInput::WorkspaceRemoved { tries, rescue },
-                    Removal::Kept { reasons } => SessionInput::WorkspaceKept { tries, reasons },
+                    RemovalOutcome::Removed { rescue } => SessionInput::WorkspaceRemoved { tries, rescue },
+                    RemovalOutcome::Kept { reasons } => SessionInput::WorkspaceKept { tries, reasons },
                 },
             ))
         }
@@ -266,7 +269,7 @@ async fn perform(
         }
         Effect::Census { runtime } => {
             let seen = slots.runtime(&runtime).map_err(text)?.census().await.map_err(text)?;
-            let counted = |entry: CensusEntry| Counted {
+            let counted = |entry: CensusEntry| CountedProcess {
                 session: entry.session,
                 attempt: entry.attempt,
                 life: entry.life,
@@ -280,19 +283,19 @@ async fn perform(
 /// Returns how the agent's folder or branch differs from its workspace, if it does. What cannot be determined does
 /// not count as a difference.
 async fn whereabouts(
-    slots: &Slots,
+    slots: &AdapterSet,
     runtime: &str,
     session: SessionId,
     process: Option<&ProcessRef>,
-    place: Place,
+    place: WorkspaceLocation,
 ) -> (Option<String>, Option<CheckedOut>) {
-    let Place { project, repository, kind, tree, branch } = place;
+    let WorkspaceLocation { project, repository, kind, tree, branch } = place;
     let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
     else {
         return (None, None);
     };
     let tree = TreeRef { session, project, repository, recorded: tree, branch };
-    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&tree).await;
+    let WorkspaceDrift { stand, mut wrong } = workspace.whereabouts(&tree).await;
     if let Some(process) = process
         && let Ok(runtime) = slots.runtime(runtime)
         // Otherwise it names a folder of a container, which the workspace knows nothing of.

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::reaction::Judge;
-use ao_core::{Effect, EffectKey, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
+use ao_core::reaction::ConditionJudge;
+use ao_core::{
+    Effect, EffectKey, Input, Refusal, SNAPSHOT_FORMAT, Scope, StampedEvent, State, Timestamp, codec,
+};
 use ao_ports::{Clock, EventStore, NewRecord, Seq, Snapshot, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -14,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{AskError, EngineError};
 use crate::feed::Feed;
-use crate::handle::{Answer, Handle, Letter, Receipt};
+use crate::handle::{Answer, Handle, InputReceipt, Letter};
 use crate::load::load;
-use crate::rules::Rules;
+use crate::rules::EngineRules;
 use crate::running::{Done, Running};
-use crate::slots::Slots;
+use crate::slots::AdapterSet;
 use crate::timekeeper::Timekeeper;
 
 /// The pause before timers are taken again if they led to no event the last time.
@@ -47,7 +49,7 @@ pub struct Options {
     /// The delay after the log could not be written.
     pub store_retry: Duration,
     /// The evaluator of the conditions of reactions.
-    pub judge: Judge,
+    pub judge: ConditionJudge,
 }
 
 impl Default for Options {
@@ -62,7 +64,7 @@ impl Default for Options {
             script_timeout: Duration::from_secs(3600),
             test_timeout: Duration::from_secs(24 * 3600),
             store_retry: Duration::from_secs(1),
-            judge: Judge::default(),
+            judge: ConditionJudge::default(),
         }
     }
 }
@@ -91,8 +93,8 @@ impl Options {
 /// The only owner of the state.
 pub struct Engine {
     options: Options,
-    rules: Arc<dyn Rules>,
-    slots: Arc<Slots>,
+    rules: Arc<dyn EngineRules>,
+    slots: Arc<AdapterSet>,
     store: Arc<dyn EventStore>,
     state: State,
     /// The position of the last event in the log.
@@ -118,8 +120,8 @@ impl Engine {
     /// Reads the log and prepares the engine to run. Cancelling `stop` ends it.
     pub async fn open(
         options: Options,
-        rules: Arc<dyn Rules>,
-        slots: Slots,
+        rules: Arc<dyn EngineRules>,
+        slots: AdapterSet,
         store: Arc<dyn EventStore>,
         clock: Arc<dyn Clock>,
         stop: CancellationToken,
@@ -150,7 +152,7 @@ impl Engine {
     }
 
     /// Puts adapters into the slots before the engine runs, for adapters that need its handle.
-    pub fn plug(&mut self, slots: Slots) {
+    pub fn plug(&mut self, slots: AdapterSet) {
         self.slots = Arc::new(slots);
     }
 
@@ -200,7 +202,7 @@ impl Engine {
 
     /// Takes one turn: decide, commit, publish, answer, act.
     async fn take(&mut self, turn: Turn) -> Result<(), EngineError> {
-        let mut happened: Vec<Stamped> = Vec::new();
+        let mut happened: Vec<StampedEvent> = Vec::new();
         let mut answers: Vec<(Answer, Result<std::ops::Range<usize>, Refusal>)> = Vec::new();
         let mut views = Vec::new();
         let mut plugged = false;
@@ -249,7 +251,7 @@ impl Engine {
             let _ = answer.send(
                 outcome
                     .map_err(AskError::from)
-                    .map(|range| Receipt { seq: self.seq, events: happened[range].to_vec() }),
+                    .map(|range| InputReceipt { seq: self.seq, events: happened[range].to_vec() }),
             );
         }
         for look in views {
@@ -270,7 +272,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn commit(&mut self, happened: &[Stamped]) -> Result<(), StoreError> {
+    async fn commit(&mut self, happened: &[StampedEvent]) -> Result<(), StoreError> {
         if happened.is_empty() {
             return Ok(());
         }
@@ -401,7 +403,7 @@ fn wish(input: Input) -> Letter {
     Letter::Input(Box::new(input), None)
 }
 
-fn record(stamped: &Stamped) -> NewRecord {
+fn record(stamped: &StampedEvent) -> NewRecord {
     let encoded = codec::encode(&stamped.event);
     NewRecord {
         at: stamped.at,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ao_core::{Event, Stamped, Timestamp};
+use ao_core::{Event, StampedEvent, Timestamp};
 use ao_ports::{EventStore, Seq};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver, Sender};
@@ -18,7 +18,7 @@ const PAGE: usize = 256;
 
 /// An event with its position in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishedEvent {
     pub seq: Seq,
     pub at: Timestamp,
     pub event: Event,
@@ -26,7 +26,7 @@ pub struct Published {
 
 #[derive(Clone)]
 pub(crate) struct Feed {
-    live: Sender<Arc<Published>>,
+    live: Sender<Arc<PublishedEvent>>,
 }
 
 impl Feed {
@@ -34,12 +34,12 @@ impl Feed {
         Feed { live: broadcast::channel(BEHIND).0 }
     }
 
-    pub(crate) fn publish(&self, first: Seq, events: &[Stamped]) {
+    pub(crate) fn publish(&self, first: Seq, events: &[StampedEvent]) {
         if self.live.receiver_count() == 0 {
             return;
         }
         for (seq, stamped) in (first..).zip(events) {
-            let published = Published { seq, at: stamped.at, event: stamped.event.clone() };
+            let published = PublishedEvent { seq, at: stamped.at, event: stamped.event.clone() };
             // There may be no subscriber left.
             let _ = self.live.send(Arc::new(published));
         }
@@ -58,10 +58,10 @@ impl Feed {
 
 /// A subscriber's position in the feed.
 pub struct Subscription {
-    live: Receiver<Arc<Published>>,
+    live: Receiver<Arc<PublishedEvent>>,
     store: Arc<dyn EventStore>,
     last: Seq,
-    page: VecDeque<Arc<Published>>,
+    page: VecDeque<Arc<PublishedEvent>>,
     caught_up: bool,
 }
 
@@ -70,7 +70,7 @@ impl Subscription {
     /// behind reads from disk until it has caught up, and delays no other.
     ///
     /// Fails with [`ao_ports::StoreError::Pruned`] if its position has been removed by retention.
-    pub async fn next(&mut self) -> Result<Option<Arc<Published>>, EngineError> {
+    pub async fn next(&mut self) -> Result<Option<Arc<PublishedEvent>>, EngineError> {
         loop {
             if let Some(event) = self.page.pop_front() {
                 self.last = event.seq;
@@ -79,7 +79,7 @@ impl Subscription {
             if !self.caught_up {
                 for record in self.store.read(self.last, PAGE).await? {
                     let stamped = decode(&record)?;
-                    let published = Published { seq: record.seq, at: stamped.at, event: stamped.event };
+                    let published = PublishedEvent { seq: record.seq, at: stamped.at, event: stamped.event };
                     self.page.push_back(Arc::new(published));
                 }
                 self.caught_up = self.page.is_empty();

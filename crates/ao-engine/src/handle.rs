@@ -3,24 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::{Input, Stamped, State};
-use ao_ports::{EventStore, Report, Reporter, Seq};
+use ao_core::{Input, StampedEvent, State};
+use ao_ports::{AgentReport, EventStore, Reporter, Seq};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::AskError;
 use crate::feed::{Feed, Subscription};
-use crate::slots::Slots;
+use crate::slots::AdapterSet;
 
 /// The result of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct InputReceipt {
     /// The position of the last event in the log, or of the log's end if there was none.
     pub seq: Seq,
-    pub events: Vec<Stamped>,
+    pub events: Vec<StampedEvent>,
 }
 
-pub(crate) type Answer = oneshot::Sender<Result<Receipt, AskError>>;
+pub(crate) type Answer = oneshot::Sender<Result<InputReceipt, AskError>>;
 
 type Look = Box<dyn FnOnce(&State, Seq) + Send>;
 
@@ -28,7 +28,7 @@ type Look = Box<dyn FnOnce(&State, Seq) + Send>;
 pub(crate) enum Letter {
     Input(Box<Input>, Option<Answer>),
     View(Look),
-    Plug(Box<Slots>),
+    Plug(Box<AdapterSet>),
 }
 
 /// A handle to the engine. Cheap to clone.
@@ -41,7 +41,7 @@ pub struct Handle {
 
 impl Handle {
     /// Sends an input and waits until its events are on disk.
-    pub async fn ask(&self, input: Input) -> Result<Receipt, AskError> {
+    pub async fn ask(&self, input: Input) -> Result<InputReceipt, AskError> {
         let (answer, answered) = oneshot::channel();
         self.inbox.send(Letter::Input(Box::new(input), Some(answer))).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)?
@@ -72,7 +72,7 @@ impl Handle {
     }
 
     /// Replaces the adapters. Running effects keep those that they were started with.
-    pub async fn plug(&self, slots: Slots) -> Result<(), AskError> {
+    pub async fn plug(&self, slots: AdapterSet) -> Result<(), AskError> {
         self.inbox.send(Letter::Plug(Box::new(slots))).await.map_err(|_| AskError::Stopped)
     }
 
@@ -84,7 +84,7 @@ impl Handle {
 
 #[async_trait]
 impl Reporter for Handle {
-    async fn report(&self, report: Report) {
+    async fn report(&self, report: AgentReport) {
         // The engine has logged a refusal; a report has no caller to return it to.
         let _ = self.ask(report.into()).await;
     }

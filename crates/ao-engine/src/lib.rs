@@ -25,8 +25,8 @@ mod timekeeper;
 
 pub use engine::{Engine, Options};
 pub use error::{AskError, EngineError};
-pub use feed::{Published, Subscription};
-pub use handle::{Handle, Receipt};
-pub use load::{Loaded, load};
-pub use rules::{Core, Rules};
-pub use slots::{NoSuchSlot, Slots};
+pub use feed::{PublishedEvent, Subscription};
+pub use handle::{Handle, InputReceipt};
+pub use load::{LoadedState, load};
+pub use rules::{CoreRules, EngineRules};
+pub use slots::{AdapterSet, NoSuchSlot};

@@ -1,6 +1,6 @@
 //! Loads the state from the log: the newest snapshot, and the events since.
 
-use ao_core::{SNAPSHOT_FORMAT, Stamped, State, codec};
+use ao_core::{SNAPSHOT_FORMAT, StampedEvent, State, codec};
 use ao_ports::{EventStore, Record, Seq};
 
 use crate::error::EngineError;
@@ -10,16 +10,16 @@ const PAGE: usize = 1024;
 
 /// The state as of the end of the log.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedState {
     pub state: State,
     pub seq: Seq,
     pub snapshot: Seq,
 }
 
 /// Reads the state. A snapshot of another format, or one that cannot be read, is skipped: the log has it all.
-pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
+pub async fn load(store: &dyn EventStore) -> Result<LoadedState, EngineError> {
     let snapshot = store.latest_snapshot().await?;
-    let mut loaded = Loaded { state: State::default(), seq: 0, snapshot: 0 };
+    let mut loaded = LoadedState { state: State::default(), seq: 0, snapshot: 0 };
     if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.format == SNAPSHOT_FORMAT) {
         match State::from_snapshot(&snapshot.body) {
             Ok(state) => {
@@ -43,8 +43,8 @@ pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
     }
 }
 
-pub(crate) fn decode(record: &Record) -> Result<Stamped, EngineError> {
+pub(crate) fn decode(record: &Record) -> Result<StampedEvent, EngineError> {
     codec::decode(&record.kind, record.version, &record.scope, &record.body)
-        .map(|event| Stamped { at: record.at, event })
+        .map(|event| StampedEvent { at: record.at, event })
         .map_err(|err| EngineError::Decode { seq: record.seq, err })
 }

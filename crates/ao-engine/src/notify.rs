@@ -5,13 +5,13 @@ use std::time::Duration;
 use ao_core::notice::{Notice, NoticeInput};
 use ao_ports::NotifyError;
 
-use crate::slots::Slots;
+use crate::slots::AdapterSet;
 
 /// The timeout of one notifier.
 const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the channels that a notice is for.
-pub(crate) fn address(notice: &Notice, slots: &Slots) -> NoticeInput {
+pub(crate) fn address(notice: &Notice, slots: &AdapterSet) -> NoticeInput {
     let named = notice.channel.as_ref().filter(|named| slots.notifiers.contains_key(*named));
     let channels = match (named, &notice.channel) {
         (Some(named), _) => vec![named.clone()],
@@ -27,7 +27,7 @@ pub(crate) fn address(notice: &Notice, slots: &Slots) -> NoticeInput {
 }
 
 /// Sends a notice on one channel.
-pub(crate) async fn tell(notice: &Notice, channel: String, slots: &Slots) -> NoticeInput {
+pub(crate) async fn tell(notice: &Notice, channel: String, slots: &AdapterSet) -> NoticeInput {
     let tries = notice.tries_on(Some(&channel));
     let told = match slots.notifiers.get(&channel) {
         Some(notifier) => tokio::time::timeout(NOTIFIER_TIMEOUT, notifier.notify(notice))
@@ -51,7 +51,7 @@ mod tests {
     use std::sync::Arc;
 
     use ao_core::incident::Subject;
-    use ao_core::notice::{Hold, Level};
+    use ao_core::notice::{NoticeHold, NoticeLevel};
     use ao_core::{NoticeId, Timestamp};
     use ao_ports::{Notifier, NotifierAbilities};
     use async_trait::async_trait;
@@ -85,21 +85,21 @@ mod tests {
         }
     }
 
-    fn slots(channels: &[(&str, Channel)]) -> Slots {
+    fn slots(channels: &[(&str, Channel)]) -> AdapterSet {
         let plug = |(name, channel): &(&str, Channel)| {
             ((*name).to_owned(), Arc::new(channel.clone()) as Arc<dyn Notifier>)
         };
-        Slots { notifiers: channels.iter().map(plug).collect(), ..Slots::default() }
+        AdapterSet { notifiers: channels.iter().map(plug).collect(), ..AdapterSet::default() }
     }
 
     fn notice(channel: Option<&str>) -> Notice {
         Notice {
             channel: channel.map(str::to_owned),
-            ..Notice::new(NoticeId(1), Level::Urgent, Subject::Host, "1", "may I?")
+            ..Notice::new(NoticeId(1), NoticeLevel::Urgent, Subject::Host, "1", "may I?")
         }
     }
 
-    fn addressed(channel: Option<&str>, slots: &Slots) -> Vec<String> {
+    fn addressed(channel: Option<&str>, slots: &AdapterSet) -> Vec<String> {
         match address(&notice(channel), slots) {
             NoticeInput::Addressed { tries: 0, channels } => channels,
             other => panic!("{other:?}"),
@@ -112,13 +112,13 @@ mod tests {
         assert_eq!(addressed(None, &slots), ["desk", "team"]);
         assert_eq!(addressed(Some("ops"), &slots), ["ops"], "it is for nobody else, whatever they take");
         assert_eq!(addressed(Some("gone"), &slots), ["desk", "team"], "better there than nowhere");
-        assert!(addressed(None, &Slots::default()).is_empty());
+        assert!(addressed(None, &AdapterSet::default()).is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_a_channel_says_is_what_the_core_hears() {
         let until = Timestamp(7);
-        let held = NotifyError::Held { until, hold: Hold::Quiet };
+        let held = NotifyError::Held { until, hold: NoticeHold::Quiet };
         let later = NotifyError::Later(Duration::from_secs(7));
         let slots = slots(&[
             ("takes", Channel::Takes),
@@ -135,7 +135,7 @@ mod tests {
             wait,
         };
         assert_eq!(told("takes").await, NoticeInput::Told { channel: "takes".into(), tries: 0 });
-        let held = NoticeInput::Held { channel: "sleeps".into(), tries: 0, until, hold: Hold::Quiet };
+        let held = NoticeInput::Held { channel: "sleeps".into(), tries: 0, until, hold: NoticeHold::Quiet };
         assert_eq!(told("sleeps").await, held);
         assert_eq!(told("hangs").await, failed("hangs", "it did not answer in time", None));
         let wait = Some(Duration::from_secs(7));

@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::{Instrument, field};
 
 use crate::act;
-use crate::slots::Slots;
+use crate::slots::AdapterSet;
 
 /// The time for which an agent's output is still read after its end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ impl Running {
     pub(crate) fn begin(
         &mut self,
         effect: Effect,
-        slots: Arc<Slots>,
+        slots: Arc<AdapterSet>,
         now: Timestamp,
         timeout: Duration,
         reporter: Arc<dyn Reporter>,

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Errands, Notifier, Runtime, RuntimeError, Runtimes, Scm, Workspace};
+use ao_ports::{Agent, JobRunner, Notifier, Runtime, RuntimeError, Runtimes, Scm, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
-pub struct Slots {
+pub struct AdapterSet {
     pub runtimes: Runtimes,
     pub agents: BTreeMap<String, Arc<dyn Agent>>,
     pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
@@ -18,7 +18,7 @@ pub struct Slots {
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Runs jobs. Without one, no job can run.
-    pub errands: Option<Arc<dyn Errands>>,
+    pub errands: Option<Arc<dyn JobRunner>>,
 }
 
 /// A name that no adapter has.
@@ -30,7 +30,7 @@ pub struct NoSuchSlot {
     pub known: String,
 }
 
-impl Slots {
+impl AdapterSet {
     pub fn runtime(&self, name: &str) -> Result<&dyn Runtime, RuntimeError> {
         self.runtimes.get(name)
     }
@@ -69,7 +69,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-impl fmt::Debug for Slots {
+impl fmt::Debug for AdapterSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slots")
             .field("runtimes", &self.runtimes)

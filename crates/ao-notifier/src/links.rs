@@ -87,18 +87,18 @@ pub(crate) fn buttons(links: Vec<NoticeLink>, longest: usize) -> (Vec<NoticeLink
 mod tests {
     use ao_core::NoticeId;
     use ao_core::incident::Subject;
-    use ao_core::notice::{About, Level};
+    use ao_core::notice::{NoticeContext, NoticeLevel};
 
     use super::*;
 
     fn urls(session: Option<&str>, pull: Option<&str>, dashboard: Option<&str>) -> Vec<String> {
         let notice = Notice {
-            about: About {
+            about: NoticeContext {
                 project: None,
                 session: session.map(str::to_owned),
                 pull: pull.map(str::to_owned),
             },
-            ..Notice::new(NoticeId(1), Level::Info, Subject::Host, "k", "t")
+            ..Notice::new(NoticeId(1), NoticeLevel::Info, Subject::Host, "k", "t")
         };
         let dashboard = dashboard.map(|page| Url::parse(page).unwrap());
         links(&notice, dashboard.as_ref()).iter().map(|link| link.url.to_string()).collect()

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ao_core::notice::{Hold, Level, Notice};
+use ao_core::notice::{Notice, NoticeHold, NoticeLevel};
 use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -31,13 +31,13 @@ pub struct QuietHours {
     pub days: BTreeSet<i8>,
     pub zone: TimeZone,
     /// Levels that are sent all the same.
-    pub except: BTreeSet<Level>,
+    pub except: BTreeSet<NoticeLevel>,
 }
 
 /// The notices that are sent together.
 #[derive(Debug, Clone)]
 pub struct Digest {
-    pub levels: BTreeSet<Level>,
+    pub levels: BTreeSet<NoticeLevel>,
     pub when: Every,
     pub zone: TimeZone,
 }
@@ -53,16 +53,16 @@ pub enum Every {
 
 impl Pace {
     /// Returns until when a notice is held, and why, if it is.
-    pub fn hold(&self, notice: &Notice, now: Timestamp) -> Option<(ao_core::Timestamp, Hold)> {
+    pub fn hold(&self, notice: &Notice, now: Timestamp) -> Option<(ao_core::Timestamp, NoticeHold)> {
         let digest = self.digest.as_ref().filter(|digest| {
             // A digest is not gathered again.
             notice.gathered == 0 && digest.levels.contains(&notice.level)
         });
         if let Some(digest) = digest {
-            return Some((core(digest.next(now)), Hold::Digest));
+            return Some((core(digest.next(now)), NoticeHold::Digest));
         }
         let quiet = self.quiet.as_ref().filter(|quiet| !quiet.except.contains(&notice.level))?;
-        Some((core(quiet.until(now)?), Hold::Quiet))
+        Some((core(quiet.until(now)?), NoticeHold::Quiet))
     }
 
     /// Returns when the quiet hours end, if it is quiet now.
@@ -161,7 +161,7 @@ mod tests {
             to: time(7, 0, 0, 0),
             days: days.iter().copied().map(number).collect(),
             zone: berlin(),
-            except: [Level::Urgent].into(),
+            except: [NoticeLevel::Urgent].into(),
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_digest_comes_at_the_same_moment_for_all_who_wait() {
         let hourly = Digest {
-            levels: [Level::Info].into(),
+            levels: [NoticeLevel::Info].into(),
             when: Every::Time(Duration::from_secs(3600)),
             zone: TimeZone::UTC,
         };
@@ -238,7 +238,7 @@ mod tests {
         let pace = Pace {
             quiet: Some(QuietHours { zone: fixed.clone(), ..nights(&WEEK) }),
             digest: Some(Digest {
-                levels: [Level::Info].into(),
+                levels: [NoticeLevel::Info].into(),
                 when: Every::Day(time(9, 0, 0, 0)),
                 zone: fixed,
             }),
@@ -249,9 +249,9 @@ mod tests {
             pace.hold(&notice, night)
                 .map(|(until, hold)| (Timestamp::from_millisecond(until.0).unwrap(), hold))
         };
-        assert_eq!(hold(Level::Urgent, 0), None);
-        assert_eq!(hold(Level::Action, 0), Some((at("2026-01-15T07:00:00Z"), Hold::Quiet)));
-        assert_eq!(hold(Level::Info, 0), Some((at("2026-01-15T09:00:00Z"), Hold::Digest)));
-        assert_eq!(hold(Level::Info, 2), Some((at("2026-01-15T07:00:00Z"), Hold::Quiet)));
+        assert_eq!(hold(NoticeLevel::Urgent, 0), None);
+        assert_eq!(hold(NoticeLevel::Action, 0), Some((at("2026-01-15T07:00:00Z"), NoticeHold::Quiet)));
+        assert_eq!(hold(NoticeLevel::Info, 0), Some((at("2026-01-15T09:00:00Z"), NoticeHold::Digest)));
+        assert_eq!(hold(NoticeLevel::Info, 2), Some((at("2026-01-15T07:00:00Z"), NoticeHold::Quiet)));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::ProjectId;
-use ao_core::notice::{Level, Notice};
+use ao_core::notice::{Notice, NoticeLevel};
 use ao_ports::{Notifier, NotifierAbilities, NotifyError};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,14 +18,14 @@ const REMEMBERED: usize = 1024;
 /// The notices that a channel is for.
 #[derive(Debug, Clone, Default)]
 pub struct Audience {
-    pub levels: BTreeSet<Level>,
+    pub levels: BTreeSet<NoticeLevel>,
     /// The projects with their own channels, and whether this is one of them.
     pub projects: BTreeMap<ProjectId, bool>,
 }
 
 impl Audience {
     /// Accepts everything of these levels, for any project.
-    pub fn of(levels: impl IntoIterator<Item = Level>) -> Audience {
+    pub fn of(levels: impl IntoIterator<Item = NoticeLevel>) -> Audience {
         Audience { levels: levels.into_iter().collect(), projects: BTreeMap::new() }
     }
 

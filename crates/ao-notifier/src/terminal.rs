@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use ao_core::notice::{Level, Notice};
+use ao_core::notice::{Notice, NoticeLevel};
 use ao_ports::{Notifier, NotifierAbilities, NotifyError};
 use async_trait::async_trait;
 
@@ -46,10 +46,10 @@ impl Notifier for TerminalNotifier {
 /// Formats the notice on one line. Its text may come from outside, so no control character in it reaches the terminal.
 fn line(notice: &Notice) -> String {
     let level = match notice.level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Action => "action",
-        Level::Urgent => "urgent",
+        NoticeLevel::Info => "info",
+        NoticeLevel::Warning => "warning",
+        NoticeLevel::Action => "action",
+        NoticeLevel::Urgent => "urgent",
     };
     let words: Vec<&str> = notice
         .text
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    fn notice(level: Level, text: &str) -> Notice {
+    fn notice(level: NoticeLevel, text: &str) -> Notice {
         Notice::new(NoticeId(1), level, Subject::Session(SessionId(0x4f)), "1", text)
     }
 
@@ -105,15 +105,15 @@ mod tests {
     async fn each_notice_is_one_harmless_line() {
         let paper = Paper::default();
         let notifier = TerminalNotifier::new(paper.clone());
-        notifier.notify(&notice(Level::Urgent, "May I run\n`rm`?\r\n")).await.unwrap();
-        notifier.notify(&notice(Level::Info, "\u{1b}[2Jall\u{7} done\u{9b}0m")).await.unwrap();
+        notifier.notify(&notice(NoticeLevel::Urgent, "May I run\n`rm`?\r\n")).await.unwrap();
+        notifier.notify(&notice(NoticeLevel::Info, "\u{1b}[2Jall\u{7} done\u{9b}0m")).await.unwrap();
         let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         assert_eq!(written, "urgent: ses_4f: May I run `rm`?\ninfo: ses_4f: [2Jall done 0m\n");
     }
 
     #[tokio::test]
     async fn a_broken_terminal_is_an_error() {
-        let err = TerminalNotifier::new(Broken).notify(&notice(Level::Info, "a")).await.unwrap_err();
+        let err = TerminalNotifier::new(Broken).notify(&notice(NoticeLevel::Info, "a")).await.unwrap_err();
         assert!(matches!(err, NotifyError::Failed(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! Formats the text of a notice within the limits of a channel, without anything that the channel would interpret.
 
 use ao_core::incident::Subject;
-use ao_core::notice::{Level, Notice};
+use ao_core::notice::{Notice, NoticeLevel};
 
 /// Returns the title: the level and the subject, by the name that people use.
 pub(crate) fn title(notice: &Notice) -> String {
@@ -22,12 +22,12 @@ pub(crate) fn whole(notice: &Notice) -> String {
     format!("{}\n{}", title(notice), body(notice)).trim_end().to_owned()
 }
 
-pub(crate) fn level(level: Level) -> &'static str {
+pub(crate) fn level(level: NoticeLevel) -> &'static str {
     match level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Action => "action",
-        Level::Urgent => "urgent",
+        NoticeLevel::Info => "info",
+        NoticeLevel::Warning => "warning",
+        NoticeLevel::Action => "action",
+        NoticeLevel::Urgent => "urgent",
     }
 }
 

@@ -8,7 +8,7 @@ use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
 use ao_core::order::{AnswerOrder, DeliverOrder};
 use ao_core::session::{AgentAbilities, ProcessRef};
-use ao_core::setup::Secret;
+use ao_core::setup::SecretRef;
 use ao_core::{Attempt, ConversationId, SessionId};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::reporter::Reporter;
 
 /// The program to run.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct ProgramCommand {
     pub program: String,
     /// Visible to every process on the host: no secrets.
     pub args: Vec<String>,
@@ -26,10 +26,10 @@ pub struct Command {
     /// Names that are passed on from the daemon's environment, in addition to the common part.
     pub pass: Vec<String>,
     /// Secrets that the runtime reads and puts into the environment; the values never pass through here.
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<SecretRef>,
     /// Files that the runtime places for the process, private to it. They are gone when the process is ended.
     pub files: Vec<CommandFile>,
-    pub io: Io,
+    pub io: ProcessIo,
 }
 
 /// A file for a process, such as its task.
@@ -54,7 +54,7 @@ impl fmt::Debug for CommandFile {
     }
 }
 
-impl Command {
+impl ProgramCommand {
     /// Returns the arguments with the paths of the files, which the runtime has placed in this folder.
     pub fn args_with_files_in(&self, folder: &str) -> Vec<String> {
         let place = |arg: &String| {
@@ -67,7 +67,7 @@ impl Command {
 }
 
 /// Omits the values of the environment, which may hold a token.
-impl fmt::Debug for Command {
+impl fmt::Debug for ProgramCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command")
             .field("program", &self.program)
@@ -85,7 +85,7 @@ impl fmt::Debug for Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ToolIo")]
-pub enum Io {
+pub enum ProcessIo {
     /// On a terminal of its own, which can be typed into and read.
     Terminal,
     /// On pipes that stay open, for a program that speaks a protocol. Its stderr is not part of the protocol.
@@ -98,9 +98,9 @@ pub enum Io {
 /// The result of preparing a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Prepared {
+pub enum LaunchPreparation {
     Run {
-        command: Command,
+        command: ProgramCommand,
         conversation: Option<ConversationId>,
     },
     /// The conversation to resume does not exist.
@@ -110,11 +110,11 @@ pub enum Prepared {
 /// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delivered {
+pub enum DeliveryOutcome {
     /// It is written, or may be. A proof decides whether the agent took it.
     Written,
     /// The agent has taken it: this is the turn as the agent has it, under the name of
-    /// [`Report::Taken`](crate::Report).
+    /// [`Report::Taken`](crate::AgentReport).
     Taken { turn: String, text: String },
     /// A dialog was open, or a person's draft was in the way. Nothing was typed. The signals are included, because no
     /// other source may have seen them.
@@ -144,7 +144,7 @@ pub struct FollowOrder {
 /// The result of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answered {
+pub enum AnswerOutcome {
     Given,
     /// Another question is open, or none. Nothing was typed.
     NotAsked {
@@ -165,15 +165,15 @@ pub trait Agent: Send + Sync {
         session: SessionId,
         attempt: Attempt,
         plan: &LaunchPlan,
-    ) -> Result<Prepared, AgentError>;
+    ) -> Result<LaunchPreparation, AgentError>;
 
     /// Delivers a text to the agent as one user's turn.
     ///
     /// Called again for the same delivery after a crash, a time-out, or with a higher `tries`. It must then find out
     /// whether an earlier call got through (input log, transcript, draft on the screen): it submits a visible draft,
-    /// writes again only what is certainly not there, and otherwise returns [`Delivered::Written`] and leaves it to
+    /// writes again only what is certainly not there, and otherwise returns [`DeliveryOutcome::Written`] and leaves it to
     /// the proof. It never types into a dialog or over a person's draft. An error means that nothing was written.
-    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError>;
+    async fn deliver(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError>;
 
     /// Follows the agent and reports everything it does, until its process has ended and all output is read.
     ///
@@ -184,7 +184,7 @@ pub trait Agent: Send + Sync {
     /// Gives a person's answer to the open dialog, and only to that one.
     ///
     /// Not a message: it goes to the dialog, which messages avoid.
-    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError>;
+    async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError>;
 
     /// Looks at the agent with every source there is. Sources that cannot be read report that; none is made up.
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError>;

@@ -77,12 +77,12 @@ pub struct CheckRun {
     pub same_as: Option<String>,
     /// The location of its whole output.
     pub log: Option<String>,
-    pub failure: Option<Failure>,
+    pub failure: Option<FailureReport>,
 }
 
 /// The failure found in the output of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Failure {
+pub struct FailureReport {
     /// Distinguishes this failure from others of the same check: the same problem has the same signature on another
     /// commit, another machine and another day.
     pub signature: String,

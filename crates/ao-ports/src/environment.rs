@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 
-use ao_core::setup::{Environment, Secret, SecretSource};
+use ao_core::setup::{Environment, SecretRef, SecretSource};
 use ao_core::{Attempt, ProjectId, SessionId};
 
 use crate::runtime::RuntimeError;
@@ -60,18 +60,18 @@ const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// The environment of a program, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ProgramVariables<'a> {
     pub session: SessionId,
     pub attempt: Attempt,
     /// Names that are passed on.
     pub pass: &'a [String],
     pub set: &'a BTreeMap<String, String>,
-    pub secrets: &'a [Secret],
+    pub secrets: &'a [SecretRef],
 }
 
 /// The environment of a check, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
-pub struct WantedByCheck<'a> {
+pub struct CheckVariables<'a> {
     pub check: &'a str,
     pub run: &'a str,
     pub project: &'a ProjectId,
@@ -80,7 +80,7 @@ pub struct WantedByCheck<'a> {
 
 /// The environment of a hook, in addition to the common part.
 #[derive(Debug, Clone, Copy)]
-pub struct WantedByHook<'a> {
+pub struct HookVariables<'a> {
     pub event: &'a str,
     pub hook: Option<&'a str>,
     pub project: &'a ProjectId,
@@ -95,7 +95,7 @@ pub struct WantedByHook<'a> {
 ///
 /// Later entries override earlier ones of the same name.
 pub fn compose(
-    wanted: Wanted<'_>,
+    wanted: ProgramVariables<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment = allowed(wanted.pass, ours);
@@ -109,7 +109,7 @@ pub fn compose(
 ///
 /// Later entries override earlier ones of the same name.
 pub fn compose_check(
-    wanted: WantedByCheck<'_>,
+    wanted: CheckVariables<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment = allowed(&wanted.environment.pass, ours);
@@ -127,7 +127,7 @@ pub fn compose_check(
 ///
 /// Later entries override earlier ones of the same name.
 pub fn compose_hook(
-    wanted: WantedByHook<'_>,
+    wanted: HookVariables<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment = allowed(&wanted.environment.pass, ours);
@@ -152,7 +152,7 @@ fn allowed(pass: &[String], ours: impl Iterator<Item = (OsString, OsString)>) ->
 /// Returns the variables that a project has configured.
 fn project(
     set: &BTreeMap<String, String>,
-    secrets: &[Secret],
+    secrets: &[SecretRef],
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let mut environment: Vec<(OsString, OsString)> =
         set.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -163,7 +163,7 @@ fn project(
 }
 
 /// Reads a secret from its source.
-fn resolve(secret: &Secret) -> Result<OsString, RuntimeError> {
+fn resolve(secret: &SecretRef) -> Result<OsString, RuntimeError> {
     let failed = |from: String, why: String| RuntimeError::NoSecret { name: secret.name.clone(), from, why };
     match &secret.from {
         SecretSource::Env(name) => std::env::var_os(name)
@@ -184,12 +184,13 @@ pub(crate) fn is_allowed(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn composed(pass: &[&str], secrets: &[Secret]) -> Result<Vec<String>, RuntimeError> {
+    fn composed(pass: &[&str], secrets: &[SecretRef]) -> Result<Vec<String>, RuntimeError> {
         let ours =
             ["PATH", "LC_ALL", "XDG_RUNTIME_DIR", "https_proxy", "GITHUB_TOKEN", "LD_PRELOAD", "GIT_DIR"];
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
         let set = BTreeMap::from([("PORT".to_owned(), "4000".to_owned())]);
-        let wanted = Wanted { session: SessionId(1), attempt: Attempt(2), pass: &pass, set: &set, secrets };
+        let wanted =
+            ProgramVariables { session: SessionId(1), attempt: Attempt(2), pass: &pass, set: &set, secrets };
         let environment = compose(wanted, ours.into_iter().map(|name| (name.into(), "x".into())))?;
         Ok(environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect())
     }
@@ -206,7 +207,7 @@ mod tests {
         let environment = Environment { set, ..Environment::default() };
         let project = ProjectId::new("my-app");
         let wanted =
-            WantedByCheck { check: "unit", run: "run_1f", project: &project, environment: &environment };
+            CheckVariables { check: "unit", run: "run_1f", project: &project, environment: &environment };
         let ours = ["PATH", "GITHUB_TOKEN", "AO_TOKEN"].into_iter().map(|name| (name.into(), "x".into()));
         let composed: BTreeMap<_, _> =
             compose_check(wanted, ours).expect("nothing to look up").into_iter().collect();
@@ -232,7 +233,8 @@ mod tests {
     #[test]
     fn a_secret_that_cannot_be_read_is_named_and_its_place_too() {
         let from = SecretSource::File("/nowhere/key".into());
-        let err = composed(&[], &[Secret { name: "KEY".into(), from }]).expect_err("there is no such file");
+        let err =
+            composed(&[], &[SecretRef { name: "KEY".into(), from }]).expect_err("there is no such file");
         let text = err.to_string();
         assert!(text.contains("`KEY`") && text.contains("`/nowhere/key`"), "{text}");
     }

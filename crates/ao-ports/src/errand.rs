@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Runs jobs.
 #[async_trait]
-pub trait Errands: Send + Sync {
-    /// Runs a job. May be called again with the same job after a crash; each [`ao_core::errand::Order`] documents why
+pub trait JobRunner: Send + Sync {
+    /// Runs a job. May be called again with the same job after a crash; each [`ao_core::errand::JobOrder`] documents why
     /// that is harmless. A command that fails is an outcome, not an error.
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError>;
 }

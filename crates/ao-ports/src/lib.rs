@@ -33,40 +33,41 @@ mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, Answered, Command, CommandFile, Delivered, FollowOrder, Io, LookOrder, Prepared,
+    Agent, AgentError, AnswerOutcome, CommandFile, DeliveryOutcome, FollowOrder, LaunchPreparation,
+    LookOrder, ProcessIo, ProgramCommand,
 };
 pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
-pub use ao_core::queue::{Strategy, TestOutcome};
+pub use ao_core::queue::{LandingStrategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
 pub use check::{
-    CheckOrder, CheckRun, CheckSpec, CheckWhat, Failure, FailureItem, FailureKind, LogPart, RunFilter,
+    CheckOrder, CheckRun, CheckSpec, CheckWhat, FailureItem, FailureKind, FailureReport, LogPart, RunFilter,
     RunState,
 };
 pub use clock::Clock;
-pub use errand::{ErrandError, Errands};
+pub use errand::{ErrandError, JobRunner};
 pub use lineage::{Descent, Lineage};
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
-pub use records::{Change, Records};
-pub use reporter::{Report, Reporter};
+pub use records::{RecordChange, Records};
+pub use reporter::{AgentReport, Reporter};
 pub use runtime::{
-    CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, Output, Runtime, RuntimeAbilities, RuntimeError,
-    Screen, StartSpec, WriteOrder, WriteOutcome,
+    CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, OutputPart, Runtime, RuntimeAbilities,
+    RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 pub use runtimes::Runtimes;
 pub use scm::{
-    BaseView, CommentPlace, CommitSeen, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, PullDetail,
-    PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side,
+    BaseView, CommentPlace, CommitSeen, DiffSide, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
+    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
     ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};
 pub use tracker::{
-    Hint, Hints, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
+    HintReceiver, LookHint, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
     TrackerAbilities, TrackerError, Webhook,
 };
 pub use view::{Frame, TerminalView, ViewOptions};
 pub use workspace::{
-    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, Whereabouts,
-    WorkFound, Workspace, WorkspaceError,
+    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
+    RemoveOrder, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };

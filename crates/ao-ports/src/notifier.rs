@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::Timestamp;
-use ao_core::notice::{Hold, Notice};
+use ao_core::notice::{Notice, NoticeHold};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub enum NotifyError {
     Later(Duration),
     /// The channel takes the notice then, and not before. Neither a failure nor a try.
     #[error("the channel takes it at {until}")]
-    Held { until: Timestamp, hold: Hold },
+    Held { until: Timestamp, hold: NoticeHold },
     #[error("{0}")]
     Failed(String),
 }

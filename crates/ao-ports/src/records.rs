@@ -9,20 +9,20 @@ use crate::store::StoreError;
 
 /// One change to a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct RecordChange {
     pub shelf: String,
     pub key: String,
     /// The new content, as JSON; absent to remove the document.
     pub body: Option<String>,
 }
 
-impl Change {
-    pub fn put(shelf: &str, key: impl Into<String>, body: impl Into<String>) -> Change {
-        Change { shelf: shelf.to_owned(), key: key.into(), body: Some(body.into()) }
+impl RecordChange {
+    pub fn put(shelf: &str, key: impl Into<String>, body: impl Into<String>) -> RecordChange {
+        RecordChange { shelf: shelf.to_owned(), key: key.into(), body: Some(body.into()) }
     }
 
-    pub fn remove(shelf: &str, key: impl Into<String>) -> Change {
-        Change { shelf: shelf.to_owned(), key: key.into(), body: None }
+    pub fn remove(shelf: &str, key: impl Into<String>) -> RecordChange {
+        RecordChange { shelf: shelf.to_owned(), key: key.into(), body: None }
     }
 }
 
@@ -43,5 +43,5 @@ pub trait Records: Send + Sync {
     ) -> Result<Vec<(String, String)>, StoreError>;
 
     /// Makes all changes or none, in this order. On return they are on disk.
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError>;
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError>;
 }

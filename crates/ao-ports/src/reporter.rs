@@ -1,6 +1,6 @@
 //! Reports of adapters that were not requested: hooks, output, webhooks, exits.
 
-use ao_core::budget::Spend;
+use ao_core::budget::UsageTotal;
 use ao_core::evidence::Signal;
 use ao_core::session::SessionInput;
 use ao_core::{Attempt, ConversationId, Input, SessionId};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// has put one agent's state on another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum AgentReport {
     Signal {
         session: SessionId,
         signal: Signal,
@@ -32,7 +32,7 @@ pub enum Report {
     Spent {
         session: SessionId,
         attempt: Attempt,
-        spend: Spend,
+        spend: UsageTotal,
     },
     /// The agent itself names the conversation that it works in.
     Conversation {
@@ -68,25 +68,27 @@ pub enum Report {
 }
 
 /// Converts a report into the engine's input.
-impl From<Report> for Input {
-    fn from(report: Report) -> Input {
+impl From<AgentReport> for Input {
+    fn from(report: AgentReport) -> Input {
         let (session, input) = match report {
-            Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
-            Report::Taken { session, attempt, turn, text } => {
+            AgentReport::Signal { session, signal } => (session, SessionInput::Signal(signal)),
+            AgentReport::Taken { session, attempt, turn, text } => {
                 (session, SessionInput::Proof { attempt, delivery: None, turn, text })
             }
-            Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
-            Report::Conversation { session, attempt, conversation } => {
+            AgentReport::Spent { session, attempt, spend } => {
+                (session, SessionInput::Spent { attempt, spend })
+            }
+            AgentReport::Conversation { session, attempt, conversation } => {
                 (session, SessionInput::ConversationNamed { attempt, conversation })
             }
-            Report::ConversationGone { session, attempt } => {
+            AgentReport::ConversationGone { session, attempt } => {
                 (session, SessionInput::ConversationGone { attempt })
             }
-            Report::Flooding { session, attempt } => (session, SessionInput::Flooding { attempt }),
-            Report::LastWords { session, attempt, text } => {
+            AgentReport::Flooding { session, attempt } => (session, SessionInput::Flooding { attempt }),
+            AgentReport::LastWords { session, attempt, text } => {
                 (session, SessionInput::LastWords { attempt, text })
             }
-            Report::Denied { session, attempt, call, tool } => {
+            AgentReport::Denied { session, attempt, call, tool } => {
                 (session, SessionInput::Denied { attempt, call, tool })
             }
         };
@@ -99,5 +101,5 @@ impl From<Report> for Input {
 pub trait Reporter: Send + Sync {
     /// Sends a report. Returns once it is durable or was found to change nothing; waits when the engine is busy, so a
     /// flood of reports slows its sender and not the engine.
-    async fn report(&self, report: Report);
+    async fn report(&self, report: AgentReport);
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::session::ProcessRef;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Command, Io};
+use crate::agent::{ProcessIo, ProgramCommand};
 use crate::view::{TerminalView, ViewOptions};
 
 /// The declared abilities of a runtime.
@@ -26,7 +26,7 @@ pub struct RuntimeAbilities {
     /// Its processes see the files of this machine under the same paths. Without it, no path, `PATH` or home folder of
     /// this machine means anything to them.
     pub shares_files: bool,
-    /// Places the [`files`](Command::files) of a command where the process can read them.
+    /// Places the [`files`](ProgramCommand::files) of a command where the process can read them.
     pub places_files: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct StartSpec {
     /// The name that people see in a list of processes or panes.
     pub name: String,
     pub path: String,
-    pub command: Command,
+    pub command: ProgramCommand,
     /// Ports that were given to it. It is started only if no other program listens on them.
     pub ports: Vec<u16>,
 }
@@ -63,7 +63,7 @@ pub enum WriteOutcome {
 
 /// A piece of a process's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct OutputPart {
     /// The offset of the first byte. Later than requested if the beginning is no longer kept; the end of the output, if the
     /// requested offset is behind it.
     pub from: u64,
@@ -126,7 +126,7 @@ pub struct CensusEntry {
     pub process: ProcessRef,
     pub session: SessionId,
     pub attempt: Attempt,
-    pub life: Life,
+    pub life: ProcessLife,
     /// The folder that it works in now, in the files that it sees; absent if that is unknown.
     pub folder: Option<String>,
 }
@@ -142,11 +142,11 @@ pub struct EndOrder {
 
 impl RuntimeAbilities {
     /// Returns true if a process can be held in this way.
-    pub fn holds(&self, io: Io) -> bool {
+    pub fn holds(&self, io: ProcessIo) -> bool {
         match io {
-            Io::Terminal => self.terminal,
-            Io::Pipes => self.pipes,
-            Io::Output => self.output,
+            ProcessIo::Terminal => self.terminal,
+            ProcessIo::Pipes => self.pipes,
+            ProcessIo::Output => self.output,
         }
     }
 }
@@ -176,7 +176,7 @@ pub trait Runtime: Send + Sync {
     ) -> Result<Option<ProcessRef>, RuntimeError>;
 
     /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number. An error for a
-    /// process without input, [`Io::Output`](crate::Io).
+    /// process without input, [`ProcessIo::Output`](crate::ProcessIo).
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError>;
 
     /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
@@ -192,7 +192,7 @@ pub trait Runtime: Send + Sync {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError>;
+    ) -> Result<OutputPart, RuntimeError>;
 
     /// Reads the output for people: as [`output`](Runtime::output) does, and where stderr is kept apart from that, with it,
     /// in the order in which both came. Its offsets are its own.
@@ -202,7 +202,7 @@ pub trait Runtime: Send + Sync {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         self.output(process, from, limit, wait).await
     }
 
@@ -229,8 +229,8 @@ pub trait Runtime: Send + Sync {
         Err(RuntimeError::Unable { runtime: self.name().to_owned(), wish: "run commands".to_owned() })
     }
 
-    /// Returns whether the process lives. A look that fails is [`Life::Unknown`], never a death.
-    async fn look(&self, process: &ProcessRef) -> Life;
+    /// Returns whether the process lives. A look that fails is [`ProcessLife::Unknown`], never a death.
+    async fn look(&self, process: &ProcessRef) -> ProcessLife;
 
     /// Returns the folder that the process works in now, if that is known.
     async fn folder(&self, process: &ProcessRef) -> Option<String>;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeRef;
 
@@ -42,14 +42,14 @@ impl Runtimes {
         for runtime in self.known.values() {
             let shares_files = runtime.abilities().shares_files;
             for entry in
-                runtime.census().await?.iter().filter(|entry| !matches!(entry.life, Life::Gone { .. }))
+                runtime.census().await?.iter().filter(|entry| !matches!(entry.life, ProcessLife::Gone { .. }))
             {
                 let is_inside =
                     |folder: &String| path.is_some_and(|path| Path::new(folder).starts_with(path));
                 // A path of another machine or container may be the same by chance, and names another folder.
                 let inside = shares_files && entry.folder.as_ref().is_some_and(is_inside);
                 match (inside || entry.session == tree.session, entry.life) {
-                    (true, Life::Unknown) => found = None,
+                    (true, ProcessLife::Unknown) => found = None,
                     (true, _) => return Ok(Some(true)),
                     (false, _) => {}
                 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::order::{MergeOrder, TestOrder};
-use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
-use ao_core::queue::{Part, TestOutcome};
+use ao_core::pull::{AuthorFacts, PullFacts, PullState, ReviewVerdict};
+use ao_core::queue::{LanePart, TestOutcome};
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CheckOrder, CheckRun, LogPart, RunFilter};
-use crate::tracker::{Hint, Hints, Quota, TrackerError, Webhook, unsupported};
+use crate::tracker::{HintReceiver, LookHint, Quota, TrackerError, Webhook, unsupported};
 
 /// The declared abilities of a forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct NewPull {
     pub body: String,
     pub draft: bool,
     pub labels: BTreeSet<String>,
-    pub by: Author,
+    pub by: AuthorFacts,
 }
 
 /// A filter of pull requests.
@@ -75,7 +75,7 @@ pub struct PullRow {
     pub head_branch: String,
     pub base_branch: String,
     pub head: Commit,
-    pub author: Author,
+    pub author: AuthorFacts,
     pub labels: BTreeSet<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -117,7 +117,7 @@ pub struct CommitSeen {
 /// Details of a thread for readers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadDetail {
-    pub side: Side,
+    pub side: DiffSide,
     /// The commit and the line that it was started on.
     pub commit: Option<Commit>,
     pub begun_line: Option<u32>,
@@ -135,7 +135,7 @@ pub struct ThreadDetail {
 /// The side of a diff that a line is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum DiffSide {
     Old,
     #[default]
     New,
@@ -158,7 +158,7 @@ pub struct PullEdit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewComment {
     pub pull: PullId,
-    pub by: Author,
+    pub by: AuthorFacts,
     pub body: String,
     pub at: CommentPlace,
     /// Marks it, so that a repeated call leaves one.
@@ -172,7 +172,7 @@ pub enum CommentPlace {
     /// On the pull request as a whole.
     Pull,
     /// At a line of a file at the head, or at a whole file.
-    Line { path: String, line: Option<u32>, side: Side },
+    Line { path: String, line: Option<u32>, side: DiffSide },
     /// In an existing thread.
     Thread(String),
 }
@@ -181,7 +181,7 @@ pub enum CommentPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewReview {
     pub pull: PullId,
-    pub by: Author,
+    pub by: AuthorFacts,
     pub verdict: ReviewVerdict,
     pub body: String,
     /// The head that was judged. If it has moved since, the review is refused, so that only what was seen is
@@ -196,7 +196,7 @@ pub struct NewReview {
 pub struct ReviewComment {
     pub path: String,
     pub line: Option<u32>,
-    pub side: Side,
+    pub side: DiffSide,
     pub body: String,
 }
 
@@ -212,7 +212,7 @@ pub enum MergeOutcome {
         branch_left: Option<String>,
         /// The parts that landed with it, each with its own commit.
         #[serde(default)]
-        with: Vec<(Part, Commit)>,
+        with: Vec<(LanePart, Commit)>,
     },
     /// The head or the base has moved since the test, or the forge's own rules forbid it. Nothing has changed.
     Refused {
@@ -378,7 +378,7 @@ pub trait Scm: Send + Sync {
         &self,
         pull: &PullId,
         comment: &str,
-        by: &Author,
+        by: &AuthorFacts,
         body: &str,
     ) -> Result<(), TrackerError> {
         let _ = (pull, comment, by, body);
@@ -396,7 +396,7 @@ pub trait Scm: Send + Sync {
         &self,
         pull: &PullId,
         thread: &str,
-        by: &Author,
+        by: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), TrackerError> {
         let _ = (pull, thread, by, resolved);
@@ -433,12 +433,12 @@ pub trait Scm: Send + Sync {
     // ── news ──
 
     /// Sends hints about what to look at, for as long as it is polled. A forge that cannot watch returns at once.
-    async fn watch(&self, hints: Arc<dyn Hints>) {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         let _ = hints;
     }
 
     /// Verifies a webhook's signature and returns what to look at.
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError>;
 
     /// Returns the quota from the last responses.
     fn quota(&self) -> Option<Quota>;

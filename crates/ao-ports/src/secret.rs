@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use ao_core::setup::Secret;
+use ao_core::setup::SecretRef;
 
 use crate::environment::is_allowed;
 
@@ -57,7 +57,7 @@ pub fn is_secret(name: &str) -> bool {
 /// those that its project passes on unless clearly none, and the passwords in URLs.
 pub fn secrets_in(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-    named: &[Secret],
+    named: &[SecretRef],
     pass: &[String],
 ) -> Vec<(String, OsString)> {
     let mut found = vec![];
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    fn found(environment: &[(&str, &str)], named: &[Secret], pass: &[&str]) -> Vec<String> {
+    fn found(environment: &[(&str, &str)], named: &[SecretRef], pass: &[&str]) -> Vec<String> {
         let environment = environment.iter().map(|(name, value)| (name.into(), value.into()));
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
         let found = secrets_in(environment, named, &pass).into_iter();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_known_by_its_name_or_because_its_project_says_so() {
-        let named = [Secret { name: "DB".into(), from: SecretSource::Env("X".into()) }];
+        let named = [SecretRef { name: "DB".into(), from: SecretSource::Env("X".into()) }];
         let environment =
             ["DB", "GITHUB_TOKEN", "MY_API_KEY", "SLACK_WEBHOOK_URL", "AO_TOKEN", "PATH", "TOKENS", "KEYMAP"];
         let found = found(&environment.map(|name| (name, "x")), &named, &[]);

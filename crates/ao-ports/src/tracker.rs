@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use async_trait::async_trait;
@@ -31,7 +31,7 @@ pub struct TaskSeen {
     /// The tracker's own name for a branch, if it has one.
     pub branch: Option<String>,
     pub url: Option<String>,
-    pub author: Option<Author>,
+    pub author: Option<AuthorFacts>,
     pub assignee: Option<String>,
     pub created: Timestamp,
     pub updated: Timestamp,
@@ -43,7 +43,7 @@ pub struct TaskSeen {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComment {
     pub id: String,
-    pub author: Author,
+    pub author: AuthorFacts,
     pub body: String,
     pub at: Timestamp,
 }
@@ -80,7 +80,7 @@ pub struct NewTask {
     pub priority: i32,
     pub blocked_by: BTreeSet<TaskId>,
     pub assignee: Option<String>,
-    pub by: Author,
+    pub by: AuthorFacts,
     /// Identifies it when the same list is imported twice: a second task with the same key is not created.
     pub key: Option<String>,
     /// It is closed already at its source.
@@ -114,16 +114,16 @@ pub struct Webhook {
 /// A hint about what to look at. It is never a fact: webhooks come late, twice and not at all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Hint {
+pub enum LookHint {
     Task(TaskId),
     Pull(ao_core::PullId),
     Project(ProjectId),
 }
 
 /// The receiver of hints from a tracker or a forge.
-pub trait Hints: Send + Sync {
+pub trait HintReceiver: Send + Sync {
     /// Never waits: a hint that cannot be taken now is covered by a later poll.
-    fn hint(&self, hint: Hint);
+    fn hint(&self, hint: LookHint);
 }
 
 /// The remaining quota of requests.
@@ -176,7 +176,13 @@ pub trait Tracker: Send + Sync {
 
     /// Adds a comment in the name of an author. `key` marks it as ours, so that a repeated call leaves one, and
     /// reading it back is no news.
-    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError>;
+    async fn comment(
+        &self,
+        task: &TaskId,
+        by: &AuthorFacts,
+        key: &str,
+        text: &str,
+    ) -> Result<(), TrackerError>;
 
     /// Closes the task, or succeeds if it is closed.
     async fn close(&self, task: &TaskId) -> Result<(), TrackerError>;
@@ -187,12 +193,12 @@ pub trait Tracker: Send + Sync {
     }
 
     /// Sends hints about what to look at, for as long as it is polled. A tracker that cannot watch returns at once.
-    async fn watch(&self, hints: std::sync::Arc<dyn Hints>) {
+    async fn watch(&self, hints: std::sync::Arc<dyn HintReceiver>) {
         let _ = hints;
     }
 
     /// Verifies a webhook's signature and returns what to look at. Unsigned calls are refused.
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError>;
 
     /// Returns the quota from the last responses.
     fn quota(&self) -> Option<Quota>;

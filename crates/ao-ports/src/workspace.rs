@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// A workspace that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub struct CreatedWorkspace {
     pub path: String,
     /// The commit it starts from.
     pub base: String,
@@ -94,7 +94,7 @@ pub struct WorkFound {
 
 /// The size of a workspace, and the reasons to keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surveyed {
+pub struct WorkspaceSurvey {
     /// Absent for a folder among ours that none of our records names.
     pub session: Option<SessionId>,
     pub path: String,
@@ -110,14 +110,14 @@ pub struct Surveyed {
 
 /// The ignored files that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cleaned {
+pub struct CleanedFiles {
     pub bytes: u64,
     pub paths: u64,
 }
 
 /// The state of a workspace, compared with what was created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Whereabouts {
+pub struct WorkspaceDrift {
     /// The branch and commit that are checked out; absent if nothing could be read.
     pub stand: Option<CheckedOut>,
     /// The differences, as text; empty if there are none.
@@ -126,7 +126,7 @@ pub struct Whereabouts {
 
 /// A workspace as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Captured {
+pub struct CapturedWorkspace {
     /// All of it as one commit, on top of its head.
     pub commit: Commit,
     /// A thin git pack of the objects of that commit that its repository lacks; empty if the repository has all of them.
@@ -136,7 +136,7 @@ pub struct Captured {
 /// The outcome of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Removal {
+pub enum RemovalOutcome {
     /// Gone, or was gone already. The rescue ref restores its last state.
     Removed {
         rescue: Option<String>,
@@ -156,7 +156,7 @@ pub trait Workspace: Send + Sync {
         session: SessionId,
         attempt: Attempt,
         plan: &WorkspacePlan,
-    ) -> Result<Made, WorkspaceError>;
+    ) -> Result<CreatedWorkspace, WorkspaceError>;
 
     /// Sets a new workspace up: included files, links, then the project's own commands, with a log that can be read while
     /// they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
@@ -172,11 +172,11 @@ pub trait Workspace: Send + Sync {
     async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
     /// Compares the workspace with what was created: its branch checked out, at its own path.
-    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts;
+    async fn whereabouts(&self, tree: &TreeRef) -> WorkspaceDrift;
 
     /// Captures the workspace as it is now, with changes that are neither committed nor ignored, as a commit. Changes
     /// neither the workspace nor its repository. The same files give the same commit.
-    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+    async fn capture(&self, tree: &TreeRef) -> Result<CapturedWorkspace, WorkspaceError> {
         let _ = tree;
         Err(WorkspaceError::Failed("workspaces of this kind cannot be captured".into()))
     }
@@ -192,7 +192,11 @@ pub trait Workspace: Send + Sync {
 
     /// Returns the size of each workspace, and of everything else among ours in the repository, with the reasons to keep
     /// it. Changes nothing.
-    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError>;
+    async fn survey(
+        &self,
+        repository: &str,
+        trees: &[TreeRef],
+    ) -> Result<Vec<WorkspaceSurvey>, WorkspaceError>;
 
     /// Lists the work in a workspace that is nowhere else, and that its removal would lose. Changes nothing.
     async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
@@ -202,7 +206,7 @@ pub trait Workspace: Send + Sync {
 
     /// Deletes the files that git ignores in a workspace, and nothing else, if no process works in it. Included files
     /// and links stay.
-    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError>;
+    async fn clean(&self, tree: &TreeRef) -> Result<CleanedFiles, WorkspaceError>;
 
     /// Deletes the rescue refs of workspaces that were removed before then. Returns their number.
     async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
@@ -214,7 +218,7 @@ pub trait Workspace: Send + Sync {
     ///
     /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later
     /// call continues it. Leaves a rescue ref first.
-    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError>;
+    async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError>;
 }
 
 /// The reason why a workspace could not be created or removed.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::{Attempt, SessionId};
-use ao_ports::{EndOrder, Frame, Io, Runtime, StartSpec, ViewOptions, WriteOrder};
+use ao_ports::{EndOrder, Frame, ProcessIo, Runtime, StartSpec, ViewOptions, WriteOrder};
 use ao_runtime::{Options, Processes, Shim};
 use ao_testkit::WallClock;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -115,7 +115,7 @@ fn bare_terminal(script: &str) -> Duration {
 /// Returns the time it took, and the share that the viewer was shown.
 async fn through_a_shim(script: &str) -> (Duration, f64) {
     let bench = BenchRuntime::new(own_shim());
-    let process = bench.start(Io::Terminal, script).await;
+    let process = bench.start(ProcessIo::Terminal, script).await;
     let mut view = bench.runtime.connect(&process, ViewOptions::default()).await.unwrap();
     assert!(matches!(view.next().await, Ok(Some(Frame::Keyframe { .. }))));
     let start = Instant::now();
@@ -144,7 +144,7 @@ async fn start() -> bool {
     for _ in 0..STARTS {
         let bench = BenchRuntime::new(own_shim());
         let start = Instant::now();
-        bench.start(Io::Terminal, "exec sleep 600").await;
+        bench.start(ProcessIo::Terminal, "exec sleep 600").await;
         ours.push(start.elapsed());
         bench.end().await;
         let start = Instant::now();
@@ -193,8 +193,8 @@ impl BenchRuntime {
         }
     }
 
-    async fn start(&self, io: Io, script: &str) -> ao_core::session::ProcessRef {
-        let command = ao_ports::Command {
+    async fn start(&self, io: ProcessIo, script: &str) -> ao_core::session::ProcessRef {
+        let command = ao_ports::ProgramCommand {
             program: "sh".into(),
             args: vec!["-c".into(), script.into()],
             env: BTreeMap::new(),
@@ -210,7 +210,7 @@ impl BenchRuntime {
 
     /// Runs something that fills the screen and then rests.
     async fn fill(&self) {
-        let process = self.start(Io::Terminal, "seq 5000; exec sleep 600").await;
+        let process = self.start(ProcessIo::Terminal, "seq 5000; exec sleep 600").await;
         while self.runtime.screen(&process).await.unwrap().lines.iter().all(|line| line != "5000") {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -14,7 +14,7 @@ mod secrets;
 use std::time::{Duration, Instant};
 
 use ao_core::Commit;
-use ao_core::policy::{Finding, MOST_FINDINGS, Pattern, Policy, Scan, glob};
+use ao_core::policy::{ForbiddenPattern, MOST_FINDINGS, Policy, ScanFinding, ScanResult, glob};
 use regex::{Regex, RegexBuilder};
 
 use crate::diff::AddedBlock;
@@ -28,13 +28,13 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// Scans a diff for everything that a policy forbids. Returns `None` if the policy forbids nothing in diffs.
 ///
 /// `whole` is false if the diff was truncated. The scan then reports that the rest was not examined.
-pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<Scan> {
+pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<ScanResult> {
     scan_until(policy, head, diff, whole, Instant::now() + TIME_LIMIT)
 }
 
-fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: Instant) -> Option<Scan> {
+fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: Instant) -> Option<ScanResult> {
     let rules = policy.looks_for()?;
-    let mut scan = Scan { head: head.clone(), rules, found: vec![], more: false, failed: None };
+    let mut scan = ScanResult { head: head.clone(), rules, found: vec![], more: false, failed: None };
     let mut own = vec![];
     for pattern in &policy.forbidden {
         match RegexBuilder::new(&pattern.regex).size_limit(PATTERN_SIZE_LIMIT).build() {
@@ -69,11 +69,11 @@ fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: In
 }
 
 fn lines_matching(
-    pattern: &Pattern,
+    pattern: &ForbiddenPattern,
     regex: &Regex,
     block: &AddedBlock,
     until: Instant,
-    found: &mut Vec<Finding>,
+    found: &mut Vec<ScanFinding>,
 ) {
     let is_in = |paths: &[String]| paths.iter().any(|path| glob::matches(path, &block.file));
     if (!pattern.paths.is_empty() && !is_in(&pattern.paths)) || is_in(&pattern.except) {
@@ -86,8 +86,8 @@ fn lines_matching(
 }
 
 /// Builds the finding for a line, which is counted from the first line of the block.
-fn finding(block: &AddedBlock, line: usize, rule: &str) -> Finding {
-    Finding {
+fn finding(block: &AddedBlock, line: usize, rule: &str) -> ScanFinding {
+    ScanFinding {
         file: block.file.clone(),
         line: block.first_line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)),
         rule: rule.to_owned(),

@@ -1,6 +1,6 @@
 //! Diffs that contain what a policy forbids. Tokens are assembled here, so that no file contains a whole one.
 
-use ao_core::policy::{Pattern, Policy};
+use ao_core::policy::{ForbiddenPattern, Policy};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,9 +24,14 @@ fn github() -> String {
     format!("{}_{}", "ghp", "x7Kq2mZp9Lw4Vt8RbN3cYdF6hJ1sGa5QeU0o")
 }
 
-fn pattern(regex: &str, paths: &[&str], except: &[&str]) -> Pattern {
+fn pattern(regex: &str, paths: &[&str], except: &[&str]) -> ForbiddenPattern {
     let strings = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    Pattern { name: "own".into(), regex: regex.into(), paths: strings(paths), except: strings(except) }
+    ForbiddenPattern {
+        name: "own".into(),
+        regex: regex.into(),
+        paths: strings(paths),
+        except: strings(except),
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_core::{SessionId, codec};
-use ao_engine::{AskError, EngineError, Handle, Published, Subscription};
+use ao_engine::{AskError, EngineError, Handle, PublishedEvent, Subscription};
 use ao_ports::{Seq, StoreError};
 use axum::body::Bytes;
 use serde::Serialize;
@@ -203,7 +203,7 @@ struct Line<'a> {
     data: &'a RawValue,
 }
 
-fn worded(published: &Published) -> Worded {
+fn worded(published: &PublishedEvent) -> Worded {
     let encoded = codec::encode(&published.event);
     let session = published.event.session();
     let body = RawValue::from_string(encoded.body).expect("the body of an event is JSON");

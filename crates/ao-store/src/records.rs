@@ -3,7 +3,7 @@
 //! Their owners define their contents. Unlike events, documents are changed in place; they are never pruned, and are
 //! not part of the state that events make up.
 
-use ao_ports::{Change, Records, StoreError};
+use ao_ports::{RecordChange, Records, StoreError};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -34,15 +34,15 @@ impl Records for Store {
             .await
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         self.writer()?.request(WriteOp::Change(changes)).await.map(|_| ())
     }
 }
 
 /// Applies the changes inside the open transaction. A failure breaks it, and the writer then retries each request of
 /// the group alone.
-pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
-    for Change { shelf, key, body } in changes {
+pub(crate) fn apply(conn: &Connection, changes: &[RecordChange]) -> rusqlite::Result<()> {
+    for RecordChange { shelf, key, body } in changes {
         match body {
             Some(body) => conn
                 .prepare_cached(

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use ao_core::Timestamp;
-use ao_ports::{Change, NewRecord, Seq, Snapshot, StoreError};
+use ao_ports::{NewRecord, RecordChange, Seq, Snapshot, StoreError};
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
@@ -41,7 +41,7 @@ pub(crate) enum WriteOp {
     },
     SaveSnapshot(Snapshot),
     /// Changes documents, all of them or none.
-    Change(Vec<Change>),
+    Change(Vec<RecordChange>),
     /// Removes one bounded batch. Returns the number of records removed.
     Prune {
         before: Timestamp,

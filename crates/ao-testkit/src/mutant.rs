@@ -3,13 +3,13 @@
 use ao_core::evidence::{Reading, Signal};
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::notice::NoticeEvent;
-use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestOutcome};
-use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
+use ao_core::queue::{LaneState, QueueEvent, QueueInput, QueueRejection, TestOutcome};
+use ao_core::session::{AfterStop, DeliveryStage, HoldKind, SessionEvent, SessionInput};
 use ao_core::workspace::WorkspaceState;
-use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
-use ao_engine::{Core, Rules};
+use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, StampedEvent, State};
+use ao_engine::{CoreRules, EngineRules};
 
 /// A bug in the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +86,8 @@ pub enum Mutant {
     ChangesStateSilently,
 }
 
-impl Rules for Mutant {
-    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+impl EngineRules for Mutant {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
         match self {
             Mutant::IgnoresTimers if input == Input::Tick => Ok(vec![]),
             Mutant::IgnoresExits
@@ -95,9 +95,9 @@ impl Rules for Mutant {
             {
                 Ok(vec![])
             }
-            Mutant::IgnoresLostHolders => Core.step(state, moment, all_held(input)),
-            Mutant::TrustsWrites => Core.step(state, moment, believed(state, input)),
-            Mutant::PassesRedTests => Core.step(state, moment, all_green(input)),
+            Mutant::IgnoresLostHolders => CoreRules.step(state, moment, all_held(input)),
+            Mutant::TrustsWrites => CoreRules.step(state, moment, believed(state, input)),
+            Mutant::PassesRedTests => CoreRules.step(state, moment, all_green(input)),
             Mutant::RejectsTooEarly => {
                 let lanes = state.projects.values_mut().flat_map(|project| project.queue.lanes.iter_mut());
                 if let Input::Queue {
@@ -107,10 +107,10 @@ impl Rules for Mutant {
                 {
                     lanes.for_each(|lane| lane.left.clear());
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::KeepsStaleResults => {
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 for stamped in outcome.iter().flatten() {
                     if let Event::Queue(project, QueueEvent::Rejected { .. }) = &stamped.event
                         && let Some(lane) = state
@@ -132,14 +132,14 @@ impl Rules for Mutant {
                         .for_each(|entry| entry.priority = -entry.priority);
                 };
                 turn(state);
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 turn(state);
                 outcome
             }
             Mutant::SharesTasks => shares_tasks(state, moment, input),
             Mutant::ExceedsCap => {
                 state.settings.max_live += 1;
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 state.settings.max_live -= 1;
                 outcome
             }
@@ -147,18 +147,18 @@ impl Rules for Mutant {
                 for session in state.sessions.values_mut() {
                     session.evidence.human_typed = None;
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::IgnoresHolds => {
                 for session in state.sessions.values_mut() {
                     session.holds.clear();
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::SkipsRerun => {
                 let reaction = state.settings.reactions.entry(IncidentKind::CiFailed).or_default();
                 let before = reaction.rerun.replace(0);
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 if let Some(reaction) = state.settings.reactions.get_mut(&IncidentKind::CiFailed) {
                     reaction.rerun = before;
                 }
@@ -169,7 +169,7 @@ impl Rules for Mutant {
                 for (_, verdict) in checks.filter_map(|check| check.found.as_mut()) {
                     *verdict = BaseVerdict::Green {};
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::IgnoresBudgets => {
                 for usage in state.budget_usage.values_mut() {
@@ -178,14 +178,14 @@ impl Rules for Mutant {
                 for session in state.sessions.values_mut() {
                     session.holds.retain(|kind, _| *kind == HoldKind::Budget || !kind.is_budget());
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::IgnoresLimits => {
                 for session in state.sessions.values_mut() {
                     session.holds.remove(&HoldKind::Account);
                 }
                 let accounts = std::mem::take(&mut state.accounts);
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 state.accounts.extend(accounts);
                 outcome
             }
@@ -193,7 +193,7 @@ impl Rules for Mutant {
                 for session in state.sessions.values_mut() {
                     session.launch.restarts = 0;
                 }
-                Core.step(state, moment, input)
+                CoreRules.step(state, moment, input)
             }
             Mutant::SkipsSetUp => {
                 let hasty = match input {
@@ -206,7 +206,7 @@ impl Rules for Mutant {
                     }
                     other => other,
                 };
-                Core.step(state, moment, hasty)
+                CoreRules.step(state, moment, hasty)
             }
             Mutant::SharesConversations
             | Mutant::OmitsExitReason
@@ -217,7 +217,7 @@ impl Rules for Mutant {
             | Mutant::RejectsLastOfBatch
             | Mutant::ResumesInReverse => self.rewrites(state, moment, input),
             _ => {
-                let outcome = Core.step(state, moment, input);
+                let outcome = CoreRules.step(state, moment, input);
                 for stamped in outcome.iter().flatten() {
                     self.spoil(state, &stamped.event);
                 }
@@ -227,7 +227,7 @@ impl Rules for Mutant {
     }
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
-        let mut wanted = Core.wants(state, scope);
+        let mut wanted = CoreRules.wants(state, scope);
         if *self == Mutant::SkipsNextTest {
             wanted.retain(
                 |effect| !matches!(effect, Effect::TestMerge { order, .. } if !order.ahead.is_empty()),
@@ -301,9 +301,14 @@ impl Mutant {
     }
 
     /// Replaces the events by others.
-    fn rewrites(self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+    fn rewrites(
+        self,
+        state: &mut State,
+        moment: &Moment,
+        input: Input,
+    ) -> Result<Vec<StampedEvent>, Refusal> {
         let before = state.clone();
-        let mut events = Core.step(state, moment, input)?;
+        let mut events = CoreRules.step(state, moment, input)?;
         match self {
             Mutant::HidesFailures => events.retain(|stamped| match &stamped.event {
                 Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
@@ -347,7 +352,7 @@ impl Mutant {
                                     before.projects.get(project).and_then(|known| known.queue.entry(&pull))
                             {
                                 let (output, between) = ("error".to_owned(), String::new());
-                                let reason = Rejection::Red { output, between };
+                                let reason = QueueRejection::Red { output, between };
                                 *event = QueueEvent::Rejected { pull, head: entry.head.clone(), reason };
                             }
                         }
@@ -374,7 +379,7 @@ fn believed(state: &State, input: Input) -> Input {
         return input;
     };
     let current = state.sessions.get(session).and_then(|session| session.outbox.current.as_ref());
-    match current.filter(|current| current.stage == Stage::Writing) {
+    match current.filter(|current| current.stage == DeliveryStage::Writing) {
         Some(current) => Input::Session {
             session: *session,
             input: SessionInput::Proof {
@@ -397,8 +402,8 @@ fn all_held(mut input: Input) -> Input {
     };
     match &mut input {
         Input::Census(census) => {
-            for seen in census.seen.iter_mut().filter(|seen| seen.life == Life::Unheld) {
-                seen.life = Life::Alive { busy: false };
+            for seen in census.seen.iter_mut().filter(|seen| seen.life == ProcessLife::Unheld) {
+                seen.life = ProcessLife::Alive { busy: false };
             }
         }
         Input::Session { input: SessionInput::Signal(signal), .. } => mend(signal),
@@ -425,11 +430,11 @@ fn all_green(input: Input) -> Input {
 }
 
 /// Spawns without the task, and adds it afterwards.
-fn shares_tasks(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
-    let Input::Spawn(mut request) = input else { return Core.step(state, moment, input) };
+fn shares_tasks(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
+    let Input::Spawn(mut request) = input else { return CoreRules.step(state, moment, input) };
     let before = state.clone();
     let task = request.task.take();
-    let mut events = Core.step(state, moment, Input::Spawn(request))?;
+    let mut events = CoreRules.step(state, moment, Input::Spawn(request))?;
     for stamped in &mut events {
         if let Event::Session(_, SessionEvent::Queued { spec }) = &mut stamped.event {
             spec.task.clone_from(&task);
@@ -439,7 +444,7 @@ fn shares_tasks(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<
     Ok(events)
 }
 
-fn replayed(mut state: State, events: &[Stamped]) -> State {
+fn replayed(mut state: State, events: &[StampedEvent]) -> State {
     for stamped in events {
         state.evolve(stamped);
     }

@@ -10,10 +10,10 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    CensusEntry, Clock, EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen,
+    CensusEntry, Clock, EndOrder, OutputPart, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen,
     StartSpec, WriteOrder, WriteOutcome, environment,
 };
 use async_trait::async_trait;
@@ -44,7 +44,7 @@ struct PtyProcess {
     progress: watch::Receiver<(u64, bool)>,
     written: Mutex<BTreeSet<u64>>,
     typed: Mutex<Option<Timestamp>>,
-    life: Mutex<Option<Life>>,
+    life: Mutex<Option<ProcessLife>>,
 }
 
 struct PtyScreen {
@@ -103,7 +103,7 @@ impl PtyProcess {
         command.args(&spec.command.args);
         command.cwd(&spec.path);
         command.env_clear();
-        let wanted = environment::Wanted {
+        let wanted = environment::ProgramVariables {
             session: spec.session,
             attempt: spec.attempt,
             pass: &spec.command.pass,
@@ -154,23 +154,29 @@ impl PtyProcess {
         }
     }
 
-    fn life(&self) -> Life {
+    fn life(&self) -> ProcessLife {
         let mut life = lock(&self.life);
         if let Some(life) = *life {
             return life;
         }
         match lock(&self.child).try_wait() {
-            Ok(Some(status)) => *life.insert(Life::Gone { code: i32::try_from(status.exit_code()).ok() }),
-            Ok(None) => Life::Alive { busy: false },
-            Err(_) => Life::Unknown,
+            Ok(Some(status)) => {
+                *life.insert(ProcessLife::Gone { code: i32::try_from(status.exit_code()).ok() })
+            }
+            Ok(None) => ProcessLife::Alive { busy: false },
+            Err(_) => ProcessLife::Unknown,
         }
     }
 
-    fn piece(&self, from: u64, limit: usize) -> Output {
+    fn piece(&self, from: u64, limit: usize) -> OutputPart {
         let ended = self.progress.borrow().1;
         let shown = lock(&self.shown);
         let rest = shown.output.get(from as usize..).unwrap_or_default();
-        Output { from, bytes: rest[..rest.len().min(limit)].to_vec(), ended: ended && rest.len() <= limit }
+        OutputPart {
+            from,
+            bytes: rest[..rest.len().min(limit)].to_vec(),
+            ended: ended && rest.len() <= limit,
+        }
     }
 }
 
@@ -245,7 +251,7 @@ impl Runtime for PtyRuntime {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         let process = self.process(process)?;
         let mut progress = process.progress.clone();
         let more = progress.wait_for(|(offset, ended)| *offset > from || *ended);
@@ -257,8 +263,8 @@ impl Runtime for PtyRuntime {
         Ok(self.process(process)?.screen())
     }
 
-    async fn look(&self, process: &ProcessRef) -> Life {
-        self.process(process).map_or(Life::Unknown, |process| process.life())
+    async fn look(&self, process: &ProcessRef) -> ProcessLife {
+        self.process(process).map_or(ProcessLife::Unknown, |process| process.life())
     }
 
     async fn folder(&self, _: &ProcessRef) -> Option<String> {
@@ -291,7 +297,7 @@ fn reference(session: SessionId, attempt: Attempt) -> ProcessRef {
 
 impl PtyProcess {
     fn end(&self) {
-        if self.life() == (Life::Alive { busy: false }) {
+        if self.life() == (ProcessLife::Alive { busy: false }) {
             let mut child = lock(&self.child);
             let _ = child.kill();
             let _ = child.wait();

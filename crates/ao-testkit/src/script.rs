@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use ao_core::budget::{Budget, BudgetInput, Limits};
+use ao_core::budget::{BudgetInput, BudgetScope, SpendLimits};
 use ao_core::incident::Subject;
 use ao_core::input::SpawnRequest;
 use ao_core::policy::MergeRule;
 use ao_core::pull::{CheckState, Mergeable, PullInput};
-use ao_core::queue::{MergeRequest, QueueInput, QueueRules, Strategy, Update};
-use ao_core::reaction::{Action, ReactionPatch};
-use ao_core::session::{AgentAbilities, Role, SessionInput};
+use ao_core::queue::{BranchUpdate, LandingStrategy, MergeRequest, QueueInput, QueueRules};
+use ao_core::reaction::{ReactionAction, ReactionPatch};
+use ao_core::session::{AgentAbilities, SessionInput, SessionRole};
 use ao_core::setup::{PortRange, Setup};
 use ao_core::task::TaskFacts;
-use ao_core::{Commit, Input, ProjectId, PullId, SessionId, Settings, TaskId};
+use ao_core::{Commit, DaemonSettings, Input, ProjectId, PullId, SessionId, TaskId};
 use fastrand::Rng;
 
 use crate::outside::{self, AgentBehaviour, WorldEvent};
@@ -60,7 +60,7 @@ fn choose(inner: &mut UniverseState) -> ScriptAction {
         37..=41 => some.map_or(ScriptAction::Post(vec![]), |session| match inner.rng.u8(..4) {
             0 => post(session, SessionInput::Resume { limits: None }),
             1 => ScriptAction::Post(vec![raise(inner, session)]),
-            _ => post(session, SessionInput::Resume { limits: Some(Limits::default()) }),
+            _ => post(session, SessionInput::Resume { limits: Some(SpendLimits::default()) }),
         }),
         42..=46 => some.map_or(ScriptAction::Post(vec![]), |session| post(session, SessionInput::Restore)),
         47 | 48 => some.map_or(ScriptAction::Post(vec![]), |session| post(session, SessionInput::Retry)),
@@ -121,7 +121,7 @@ fn choose(inner: &mut UniverseState) -> ScriptAction {
 
 /// Returns how many pull requests are tested concurrently, and together.
 pub(crate) fn queue_rules(rng: &mut Rng) -> QueueRules {
-    let update = if rng.u8(..4) == 0 { Update::Rebase } else { Update::None };
+    let update = if rng.u8(..4) == 0 { BranchUpdate::Rebase } else { BranchUpdate::None };
     QueueRules { parallel: rng.u32(1..4), batch: rng.u32(1..4), update }
 }
 
@@ -189,7 +189,7 @@ fn merge_request(rng: &mut Rng) -> MergeRequest {
     let anyway = rng.u8(..4) == 0;
     MergeRequest {
         by: if rng.bool() { "ann".into() } else { "bob".into() },
-        strategy: rng.bool().then_some(Strategy::Rebase),
+        strategy: rng.bool().then_some(LandingStrategy::Rebase),
         delete_branch: rng.bool().then(|| rng.bool()),
         over: MergeRule::yielding().filter(|_| anyway).collect(),
     }
@@ -215,8 +215,8 @@ fn own_event(inner: &mut UniverseState, session: SessionId) -> Input {
 const OWN_EVENT: &str = "deploy-failed";
 
 /// Returns settings with short times, so that an hour is enough to see every escalation to its end.
-pub(crate) fn settings(max_live: u32) -> Settings {
-    let mut settings = Settings {
+pub(crate) fn settings(max_live: u32) -> DaemonSettings {
+    let mut settings = DaemonSettings {
         max_live,
         min_free_mb: 100,
         restarts: 2,
@@ -225,7 +225,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         stuck_after: Duration::from_secs(120),
         keep_ended: Duration::from_secs(240),
         keep_rescues: Duration::from_secs(300),
-        ..Settings::default()
+        ..DaemonSettings::default()
     };
     use ao_core::incident::IncidentKind::*;
     for kind in [CiFailed, ChangesRequested, BotComments, MergeConflicts, ApprovedAndGreen] {
@@ -238,23 +238,23 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         settings.reactions.insert(kind, reaction);
     }
     let tell = ReactionPatch {
-        action: Some(Action::SendToAgent),
+        action: Some(ReactionAction::SendToAgent),
         escalate_after: Some(Duration::from_secs(180)),
         ..ReactionPatch::default()
     };
     settings.reactions.insert(OWN_EVENT.parse().expect("it is a name of an event"), tell);
     // Each world uses other reactions.
-    let acts = |settings: &mut Settings, kind, action| {
+    let acts = |settings: &mut DaemonSettings, kind, action| {
         let reaction = settings.reactions.entry(kind).or_default();
         (reaction.action, reaction.command) = (Some(action), Some("make it so".into()));
     };
     if max_live.is_multiple_of(2) {
-        acts(&mut settings, MergeConflicts, Action::Rebase);
+        acts(&mut settings, MergeConflicts, ReactionAction::Rebase);
     }
     match max_live {
-        3 => acts(&mut settings, ChangesRequested, Action::Run),
-        5 => acts(&mut settings, ChangesRequested, Action::SpawnAgent),
-        6 => acts(&mut settings, ChangesRequested, Action::Escalate),
+        3 => acts(&mut settings, ChangesRequested, ReactionAction::Run),
+        5 => acts(&mut settings, ChangesRequested, ReactionAction::SpawnAgent),
+        6 => acts(&mut settings, ChangesRequested, ReactionAction::Escalate),
         _ => {}
     }
     // Idle long enough for a notice, and often enough to reach a person before a world ends.
@@ -264,7 +264,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         ..ReactionPatch::default()
     };
     settings.reactions.insert(AgentIdle, idle);
-    settings.daily = Limits { turns: Some(u64::from(max_live) * 25), ..Limits::default() };
+    settings.daily = SpendLimits { turns: Some(u64::from(max_live) * 25), ..SpendLimits::default() };
     settings.auto_resume = max_live != 4;
     settings
 }
@@ -301,8 +301,8 @@ fn raise(inner: &mut UniverseState, session: SessionId) -> Input {
     let shadow = &inner.log.shadow;
     let budgets = shadow.sessions.get(&session).map(|session| shadow.budgets_of(session)).unwrap_or_default();
     let which = inner.rng.usize(..budgets.len().max(1));
-    let budget = budgets.get(which).cloned().unwrap_or(Budget::Day);
-    let limits = Limits { turns: Some(inner.rng.u64(5..90)), ..Limits::default() };
+    let budget = budgets.get(which).cloned().unwrap_or(BudgetScope::Day);
+    let limits = SpendLimits { turns: Some(inner.rng.u64(5..90)), ..SpendLimits::default() };
     Input::Budget { budget, input: BudgetInput::Raise { limits } }
 }
 
@@ -317,14 +317,14 @@ fn spawn(inner: &mut UniverseState) -> Vec<Input> {
         steer: rng.u8(..4) == 0,
     };
     let limits = if rng.u8(..4) == 0 {
-        Limits { micros: Some(1_000_000), turns: Some(rng.u64(1..8)), ..Limits::default() }
+        SpendLimits { micros: Some(1_000_000), turns: Some(rng.u64(1..8)), ..SpendLimits::default() }
     } else {
-        Limits::default()
+        SpendLimits::default()
     };
     let task = (rng.u8(..3) > 0).then(|| any_task(rng));
     let project = task.as_ref().map_or_else(|| any_project(rng), |task| task.project.clone());
     let no = rng.u32(..);
-    let role = (rng.u8(..8) == 0).then_some(Role::Orchestrator);
+    let role = (rng.u8(..8) == 0).then_some(SessionRole::Orchestrator);
     let request = SpawnRequest {
         project,
         task,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ao_core::pull::PullInput;
 use ao_core::{Input, ProjectId, State};
-use ao_engine::{AskError, Engine, EngineError, Handle, Options, Receipt, Rules};
+use ao_engine::{AskError, Engine, EngineError, EngineRules, Handle, InputReceipt, Options};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use crate::watch::{self, Invariant, WatchedRules};
 /// The part of a world that runs on simulated time.
 pub(crate) struct SimDriver {
     pub(crate) universe: Arc<SimUniverse>,
-    rules: Arc<dyn Rules>,
+    rules: Arc<dyn EngineRules>,
     options: Options,
     pub(crate) projects: Vec<ProjectId>,
     life: Option<DaemonLife>,
@@ -38,10 +38,10 @@ struct DaemonLife {
 
 impl SimDriver {
     /// Creates a world without a daemon. Call it on the runtime that has the simulated time.
-    pub(crate) fn new(universe: Arc<SimUniverse>, rules: Arc<dyn Rules>) -> SimDriver {
+    pub(crate) fn new(universe: Arc<SimUniverse>, rules: Arc<dyn EngineRules>) -> SimDriver {
         let projects = vec![ProjectId::new("app"), ProjectId::new("lib")];
         let options = Options {
-            judge: ao_core::reaction::Judge::default(),
+            judge: ao_core::reaction::ConditionJudge::default(),
             turn: 64,
             inbox: 64,
             snapshot_every: 300,
@@ -208,7 +208,7 @@ impl SimDriver {
         });
     }
 
-    pub(crate) async fn ask(&mut self, input: Input) -> Result<Receipt, AskError> {
+    pub(crate) async fn ask(&mut self, input: Input) -> Result<InputReceipt, AskError> {
         let handle = self.handle();
         handle.ask(input).await
     }

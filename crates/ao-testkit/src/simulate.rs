@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_core::Input;
-use ao_core::budget::Limits;
+use ao_core::budget::SpendLimits;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_engine::Core;
+use ao_engine::CoreRules;
 
 use crate::faults::{Fault, FaultPlan};
 use crate::mutant::Mutant;
@@ -69,9 +69,9 @@ const LONGEST: u64 = 3 * 3600 * 1000;
 
 /// Runs one seed.
 pub fn run(seed: u64, config: &SimConfig) -> SimOutcome {
-    let rules: Arc<dyn ao_engine::Rules> = match config.mutant {
+    let rules: Arc<dyn ao_engine::EngineRules> = match config.mutant {
         Some(mutant) => Arc::new(mutant),
-        None => Arc::new(Core),
+        None => Arc::new(CoreRules),
     };
     let trace = Trace::keeping(config.trace);
     let mut world = SimWorld::new(seed, FaultPlan::Calm, config.fake_bug, config.watching, trace, rules);
@@ -121,9 +121,9 @@ fn set_up(sim: &mut SimDriver) {
             path: format!("/src/{project}"),
             default_branch: "main".into(),
             max_live,
-            daily: Limits { turns: Some(turns), ..Limits::default() },
-            per_task: Limits { turns: Some(turns / 3 + 2), ..Limits::default() },
-            total: Limits { turns: Some(turns * 2), ..Limits::default() },
+            daily: SpendLimits { turns: Some(turns), ..SpendLimits::default() },
+            per_task: SpendLimits { turns: Some(turns / 3 + 2), ..SpendLimits::default() },
+            total: SpendLimits { turns: Some(turns * 2), ..SpendLimits::default() },
             auto_resume: (project == "lib").then_some(true),
             setup: script::setup(),
             ports: Some(sim.with(|inner| script::ports(&mut inner.rng, project))),

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use ao_core::{Input, SessionId, Stamped, codec};
+use ao_core::{Input, SessionId, StampedEvent, codec};
 
 use crate::faults::{Fault, PortCall};
 
@@ -13,7 +13,7 @@ use crate::faults::{Fault, PortCall};
 #[derive(Debug, Clone)]
 pub(crate) enum TraceLine {
     /// The engine took an input, with these events as the result.
-    Step(Box<Input>, Vec<Stamped>),
+    Step(Box<Input>, Vec<StampedEvent>),
     Refused(Box<Input>, String),
     Fault(PortCall, Fault),
     /// Something in the world, as text.

@@ -3,18 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::budget::Limits;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::budget::SpendLimits;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullInput};
 use ao_core::session::{
-    AgentAbilities, AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionInput, StatusWord,
+    AgentAbilities, AgentChoice, MessageKind, NewMessage, Sender, Session, SessionInput, SessionRole,
+    StatusWord,
 };
 use ao_core::{
-    Commit, Event, Input, ProjectId, PullId, Refusal, SessionId, Settings, State, TaskId, Timestamp,
+    Commit, DaemonSettings, Event, Input, ProjectId, PullId, Refusal, SessionId, State, TaskId, Timestamp,
 };
-use ao_engine::{AskError, Core, Receipt, Rules};
+use ao_engine::{AskError, CoreRules, EngineRules, InputReceipt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -37,8 +38,8 @@ pub struct SpawnSpec {
     pub task: Option<&'static str>,
     pub prompt: Option<&'static str>,
     pub abilities: AgentAbilities,
-    pub limits: Limits,
-    pub role: Option<Role>,
+    pub limits: SpendLimits,
+    pub role: Option<SessionRole>,
 }
 
 impl SimWorld {
@@ -48,7 +49,7 @@ impl SimWorld {
         fake_bug: FakeBug,
         watching: Option<Invariant>,
         trace: Trace,
-        rules: Arc<dyn Rules>,
+        rules: Arc<dyn EngineRules>,
     ) -> SimWorld {
         let runtime = Builder::new_current_thread()
             .enable_time()
@@ -63,12 +64,12 @@ impl SimWorld {
 
     /// Creates a world without faults, with the settings that ship.
     pub fn calm() -> SimWorld {
-        SimWorld::with(Settings::default())
+        SimWorld::with(DaemonSettings::default())
     }
 
-    pub fn with(settings: Settings) -> SimWorld {
+    pub fn with(settings: DaemonSettings) -> SimWorld {
         let trace = Trace::keeping(4000);
-        let mut world = SimWorld::new(1, FaultPlan::Calm, FakeBug::None, None, trace, Arc::new(Core));
+        let mut world = SimWorld::new(1, FaultPlan::Calm, FakeBug::None, None, trace, Arc::new(CoreRules));
         world.start();
         world.ask(Input::Configure(Box::new(settings))).expect("settings are taken");
         for project in world.sim.projects.clone() {
@@ -167,7 +168,7 @@ impl SimWorld {
                 set.spawn(async move { handle.ask(input).await });
             }
             let answers = set.join_all().await;
-            let session_of = |answer: Result<Receipt, AskError>| match answer {
+            let session_of = |answer: Result<InputReceipt, AskError>| match answer {
                 Ok(receipt) => Ok(receipt
                     .events
                     .iter()
@@ -221,7 +222,7 @@ impl SimWorld {
     }
 
     /// The agent reports something, by its hook.
-    pub fn agent_shows(&mut self, session: SessionId, source: Source, reading: Reading) {
+    pub fn agent_shows(&mut self, session: SessionId, source: SignalSource, reading: Reading) {
         let attempt = self.session(session).attempt;
         let at = self.now();
         let confidence = Confidence::High;
@@ -428,7 +429,7 @@ pub(crate) fn request(spawn: SpawnSpec) -> SpawnRequest {
     SpawnRequest {
         task: spawn.task.map(|key| TaskId { project: project.clone(), key: key.into() }),
         project,
-        role: spawn.role.unwrap_or(Role::Worker),
+        role: spawn.role.unwrap_or(SessionRole::Worker),
         title: "some work".into(),
         prompt: spawn.prompt.unwrap_or("do the work").into(),
         name: None,

@@ -22,7 +22,7 @@ use std::{fs, io};
 use ao_core::{Commit, SessionId};
 use ao_git::Git;
 use ao_git::forecast::Scratch;
-use ao_ports::Captured;
+use ao_ports::CapturedWorkspace;
 
 use crate::error::TreeError;
 use crate::options::Options;
@@ -50,14 +50,14 @@ pub(crate) async fn worktree(
     tree: &OwnTree,
     session: SessionId,
     options: &Options,
-) -> Result<Captured, TreeError> {
+) -> Result<CapturedWorkspace, TreeError> {
     let scratch = scratch(options)?;
     let (commit, head) = take(tree, &repository.common_dir, session, scratch.path()).await?;
     let pack = match commit == head {
         true => vec![],
         false => pack(tree, &repository.common_dir, scratch.path(), &commit, &[head]).await?,
     };
-    Ok(Captured { commit: Commit::new(&commit), pack })
+    Ok(CapturedWorkspace { commit: Commit::new(&commit), pack })
 }
 
 /// Captures a clone, which has objects that its source lacks.
@@ -66,7 +66,7 @@ pub(crate) async fn clone(
     tree: &OwnTree,
     session: SessionId,
     options: &Options,
-) -> Result<Captured, TreeError> {
+) -> Result<CapturedWorkspace, TreeError> {
     let scratch = scratch(options)?;
     let (commit, _) = take(tree, &tree.git_dir, session, scratch.path()).await?;
     let pack = match source.git.commit(&commit).await? {
@@ -80,7 +80,7 @@ pub(crate) async fn clone(
             pack(tree, &tree.git_dir, scratch.path(), &commit, &shared.collect::<Vec<_>>()).await?
         }
     };
-    Ok(Captured { commit: Commit::new(&commit), pack })
+    Ok(CapturedWorkspace { commit: Commit::new(&commit), pack })
 }
 
 fn scratch(options: &Options) -> Result<tempfile::TempDir, TreeError> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ao_ports::Cleaned;
+use ao_ports::CleanedFiles;
 
 use crate::error::TreeError;
 use crate::own_tree::OwnTree;
@@ -18,7 +18,7 @@ pub(crate) const INCLUDED: &str = "ao-included";
 
 /// Deletes the ignored files, if no process works in the tree. Included files and links stay, and so does a repository
 /// inside an ignored folder.
-pub(crate) async fn clean(tree: &OwnTree) -> Result<Cleaned, TreeError> {
+pub(crate) async fn clean(tree: &OwnTree) -> Result<CleanedFiles, TreeError> {
     if gate::processes::any_inside(&tree.path).await != Some(false) {
         return Err(TreeError::InUse { path: tree.path.clone() });
     }
@@ -36,7 +36,7 @@ pub(crate) async fn clean(tree: &OwnTree) -> Result<Cleaned, TreeError> {
             cleaner.delete(path).map_err(TreeError::file("delete what git ignores in", &root))?;
         }
         let bytes = before.saturating_sub(size::freed(&ignored));
-        Ok(Cleaned { bytes, paths: cleaner.paths })
+        Ok(CleanedFiles { bytes, paths: cleaner.paths })
     });
     cleaned.await.unwrap_or_else(|_| Err(TreeError::InUse { path: tree.path.clone() }))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ao_core::session::CheckedOut;
 use ao_core::{Commit, SessionId};
-use ao_ports::{Whereabouts, WorkspaceError};
+use ao_ports::{WorkspaceDrift, WorkspaceError};
 
 use crate::error::TreeError;
 use crate::marker::{AdoptedMarker, TreeMarker};
@@ -19,11 +19,11 @@ pub(crate) async fn look(
     session: SessionId,
     branch: &str,
     settings: &Settings,
-) -> Whereabouts {
+) -> WorkspaceDrift {
     let git_dir = match git_dir(kind, path) {
         Ok(git_dir) => git_dir,
         Err(_) if path.symlink_metadata().is_err() => return gone(path, branch),
-        Err(why) => return Whereabouts { stand: None, wrong: vec![why.to_owned()] },
+        Err(why) => return WorkspaceDrift { stand: None, wrong: vec![why.to_owned()] },
     };
     let marker = TreeMarker::read(&git_dir).ok().flatten();
     let marked = marker.as_ref().map(|marker| marker.session);
@@ -57,17 +57,17 @@ pub(crate) async fn look(
         None => wrong.push("it could not be read which branch is checked out".to_owned()),
     }
     let stand = on.map(|branch| CheckedOut { branch, head: head.as_deref().map(Commit::new) });
-    Whereabouts { stand, wrong }
+    WorkspaceDrift { stand, wrong }
 }
 
 /// The result for a tree whose folder was removed, with how to restore it.
-fn gone(path: &Path, branch: &str) -> Whereabouts {
+fn gone(path: &Path, branch: &str) -> WorkspaceDrift {
     let why = format!(
         "its folder is gone (`{}`); stop and restore the session to recreate it from its branch `{branch}`, without uncommitted \
          changes",
         path.display()
     );
-    Whereabouts { stand: None, wrong: vec![why] }
+    WorkspaceDrift { stand: None, wrong: vec![why] }
 }
 
 /// Returns true if the branch was only renamed: then the tree is still in order. Git moves the reflog of a branch along
@@ -94,7 +94,7 @@ async fn asked(path: &Path, settings: &Settings) -> (Option<Option<String>>, Opt
 }
 
 /// The result for a tree that cannot be found.
-pub(crate) fn nowhere(err: Option<TreeError>) -> Whereabouts {
+pub(crate) fn nowhere(err: Option<TreeError>) -> WorkspaceDrift {
     let why = err.map_or("its folder is gone".into(), |err| WorkspaceError::from(err).to_string());
-    Whereabouts { stand: None, wrong: vec![why] }
+    WorkspaceDrift { stand: None, wrong: vec![why] }
 }

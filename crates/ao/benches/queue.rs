@@ -58,7 +58,7 @@ async fn lands(client: &Client) -> Duration {
     for number in 1..=PULLS {
         let review = json!({ "verdict": "approve", "body": "", "comments": [] });
         let _: Value =
-            client.post(&format!("/api/pulls/{number}/reviews?project=app"), &review).await.unwrap();
+            client.post(format!("/api/pulls/{number}/reviews?project=app"), &review).await.unwrap();
         let wish = json!({ "pull": number.to_string(), "project": "app" });
         let _: Value = client.post("/api/queue", &wish).await.unwrap();
     }

@@ -17,10 +17,10 @@ use ao::daemon::{Daemon, DaemonOptions};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{
-    AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionInput, StatusWord,
+    AgentChoice, MessageKind, NewMessage, Sender, Session, SessionInput, SessionRole, StatusWord,
 };
 use ao_core::setup::Origin;
-use ao_core::{Input, ProjectId, SessionId, Settings, State};
+use ao_core::{DaemonSettings, Input, ProjectId, SessionId, State};
 use ao_ports::Clock;
 use camino::Utf8PathBuf;
 use tempfile::TempDir;
@@ -208,7 +208,7 @@ impl Yard {
             ..ao_agent::Options::default()
         });
         let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
-        let settings = Settings { max_live: 5000, ..Settings::default() };
+        let settings = DaemonSettings { max_live: 5000, ..DaemonSettings::default() };
         daemon.handle.ask(Input::Configure(Box::new(settings))).await.unwrap();
         let config = ProjectConfig {
             path: repository.display().to_string(),
@@ -224,7 +224,7 @@ impl Yard {
         let request = SpawnRequest {
             project: project(),
             task: None,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             title: name.into(),
             prompt: "get ready".into(),
             name: Some(name.into()),

@@ -150,7 +150,7 @@ fn viewers() -> bool {
         let mut begun = Vec::new();
         for _ in 0..10 {
             for what in ["pause", "resume"] {
-                let _: Value = client.post(&format!("/api/sessions/talk/{what}"), &json!({})).await.unwrap();
+                let _: Value = client.post(format!("/api/sessions/talk/{what}"), &json!({})).await.unwrap();
                 begun.push(Instant::now());
                 tokio::time::sleep(Duration::from_millis(400)).await;
             }

@@ -1,5 +1,7 @@
 //! The steps of `cargo xtask test`, cheapest first.
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -107,6 +109,9 @@ pub(super) const WHEN_NAMED: &[TestStep] = &[TestStep {
 /// Enough worlds for a minute; `cargo xtask simulate` runs any number.
 const SEEDS: u64 = 5000;
 
+/// Tests that run at once on one core. Most of them wait for programs most of the time.
+const TESTS_PER_CORE: usize = 2;
+
 /// Time limit of a fetch of a few megabytes.
 const ADVISORIES_LIMIT: Duration = Duration::from_secs(60);
 
@@ -135,18 +140,20 @@ fn clippy() -> Result<StepOutcome> {
     if !whole.status.success() {
         return Ok(outcome(whole));
     }
-    // Builds without optional features break unnoticed unless they are built regularly.
-    let without = watch(cargo("clippy -p ao --no-default-features --all-targets -- -D warnings"))?;
+    // Builds without optional features break unnoticed unless they are built regularly, and so do features that are
+    // off by default. The whole workspace is named, because a smaller choice of packages changes the features of
+    // their dependencies, which would all be built again.
+    let without = watch(cargo("clippy --workspace --no-default-features -- -D warnings"))?;
     if !without.status.success() {
         return Ok(outcome(without));
     }
-    // The same holds for features that are off by default.
-    Ok(outcome(watch(cargo("clippy -p ao --features otlp --all-targets -- -D warnings"))?))
+    Ok(outcome(watch(cargo("clippy --workspace --features ao/otlp -- -D warnings"))?))
 }
 
 /// Compiles the fuzz targets. They are a separate workspace, so no other step would notice that they no longer compile.
+/// The target folder is that of the main workspace, where most of their dependencies are checked already.
 fn fuzz() -> Result<StepOutcome> {
-    Ok(outcome(watch(cargo("check --manifest-path fuzz/Cargo.toml --bins"))?))
+    Ok(outcome(watch(cargo("check --manifest-path fuzz/Cargo.toml --bins --target-dir target"))?))
 }
 
 fn deny() -> Result<StepOutcome> {
@@ -179,7 +186,9 @@ fn otlp() -> Result<StepOutcome> {
 
 fn tests(which: &str) -> Result<StepOutcome> {
     let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
-    let finished = watch(cargo(&format!("nextest run --profile {profile} {which}")))?;
+    let threads = TESTS_PER_CORE * available_parallelism().map_or(1, NonZero::get);
+    let finished =
+        watch(cargo(&format!("nextest run --profile {profile} --test-threads {threads} {which}")))?;
     let tests = finished.lines.iter().rev().find_map(|line| nextest_count(line));
     // The exit code of nextest for a failed build.
     let broken_build = finished.status.code() == Some(101);

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_core::effect::LaunchPlan;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::Life;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::input::ProcessLife;
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared, ProcessRef, Reporter, Runtime, Runtimes,
+    Agent, AgentError, AnswerOrder, AnswerOutcome, Clock, DeliverOrder, DeliveryOutcome, FollowOrder,
+    LaunchPreparation, LookOrder, ProcessIo, ProcessRef, Reporter, Runtime, Runtimes,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -165,10 +165,10 @@ impl Options {
 
     fn patterns(&self) -> Result<ScreenPatterns, OptionsError> {
         let name = || self.name.clone();
-        if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
+        if self.prompt == Prompt::Typed && self.io() != ProcessIo::Terminal {
             return Err(OptionsError::NoTerminal { name: name() });
         }
-        if self.prompt == Prompt::Lines && self.io() == Io::Output {
+        if self.prompt == Prompt::Lines && self.io() == ProcessIo::Output {
             return Err(OptionsError::NoInput { name: name() });
         }
         if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
@@ -218,21 +218,21 @@ impl Agent for CommandAgent {
         session: SessionId,
         attempt: Attempt,
         plan: &LaunchPlan,
-    ) -> Result<Prepared, AgentError> {
+    ) -> Result<LaunchPreparation, AgentError> {
         self.clear_before(session, attempt);
         let abilities = self.runtimes.get(&plan.runtime).map_err(failed)?.abilities();
         // Where no file of this machine is seen, `ao` is found by the `PATH` there, and messages refer to no log.
         let elsewhere = AgentPlaces { ao: "ao".to_owned(), check_logs: plan.path.clone() };
         let places = if abilities.shares_files { &self.places } else { &elsewhere };
         let mut prepared = launch::prepare(&self.options, places, abilities, plan)?;
-        if let Prepared::Run { command, .. } = &mut prepared
+        if let LaunchPreparation::Run { command, .. } = &mut prepared
             && abilities.shares_files
         {
             for (name, value) in &self.environment {
                 command.env.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
-        if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
+        if let (LaunchPreparation::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
             if !self.options.hooks || !abilities.shares_files {
                 command.env.extend([spool.token(session, attempt)]);
                 return Ok(prepared);
@@ -247,11 +247,11 @@ impl Agent for CommandAgent {
         Ok(prepared)
     }
 
-    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    async fn deliver(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         match self.options.prompt {
             Prompt::Lines => self.write_line(order).await,
             Prompt::Typed => self.type_in(order).await,
-            Prompt::Argument | Prompt::Stdin | Prompt::File => Ok(Delivered::Held {
+            Prompt::Argument | Prompt::Stdin | Prompt::File => Ok(DeliveryOutcome::Held {
                 why: "it takes messages only when it is started".into(),
                 signals: vec![],
             }),
@@ -264,7 +264,7 @@ impl Agent for CommandAgent {
             Ok(runtime) => runtime,
             Err(err) => return tracing::warn!(%session, %err, "an agent is not read along with"),
         };
-        if self.options.io() == Io::Terminal && !self.patterns.are_none() {
+        if self.options.io() == ProcessIo::Terminal && !self.patterns.are_none() {
             self.watch_screen(order, runtime, &*reporter).await;
         } else {
             let agent_process = self.agent_process(session, attempt);
@@ -273,10 +273,10 @@ impl Agent for CommandAgent {
         self.clear(session, attempt);
     }
 
-    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+    async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
         match (self.options.prompt, self.options.io()) {
             (Prompt::Lines, _) => self.write_answer(order).await,
-            (_, Io::Terminal) => self.press_answer(order).await,
+            (_, ProcessIo::Terminal) => self.press_answer(order).await,
             _ => Err(AgentError::Unable { agent: self.options.name.clone(), wish: "be answered".into() }),
         }
     }
@@ -288,17 +288,22 @@ impl Agent for CommandAgent {
         // Its last claim is not repeated by our looking at it: an old claim must not pass for a new one.
         let runtime = self.runtime(process)?;
         let reading = match runtime.look(process).await {
-            Life::Alive { busy } => Reading::Alive { busy },
-            Life::Gone { code } => Reading::Exited { code },
-            Life::Unheld => Reading::Unheld,
-            Life::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
+            ProcessLife::Alive { busy } => Reading::Alive { busy },
+            ProcessLife::Gone { code } => Reading::Exited { code },
+            ProcessLife::Unheld => Reading::Unheld,
+            ProcessLife::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
         let alive = matches!(reading, Reading::Alive { .. });
         let busy = reading == Reading::Alive { busy: true };
         let (attempt, at) = (order.attempt, self.clock.now());
-        let mut signals =
-            vec![Signal { attempt, source: Source::Process, at, confidence: Confidence::High, reading }];
-        if alive && self.options.io() == Io::Terminal && !self.patterns.are_none() {
+        let mut signals = vec![Signal {
+            attempt,
+            source: SignalSource::Process,
+            at,
+            confidence: Confidence::High,
+            reading,
+        }];
+        if alive && self.options.io() == ProcessIo::Terminal && !self.patterns.are_none() {
             let seen = match runtime.screen(process).await {
                 Ok(screen) => self.patterns.read(&screen, at),
                 Err(err) => Reading::Unreadable { why: err.to_string() },
@@ -311,7 +316,7 @@ impl Agent for CommandAgent {
         }
         if busy && self.runs_silently(order.session, attempt) {
             let reading = Reading::Working { doing: String::new() };
-            let (source, confidence) = (Source::Protocol, Confidence::Medium);
+            let (source, confidence) = (SignalSource::Protocol, Confidence::Medium);
             signals.push(Signal { attempt, source, at, confidence, reading });
         }
         Ok(signals)

@@ -2,14 +2,14 @@
 
 use ao_core::evidence::{Reading, same_question};
 use ao_core::text::sanitise;
-use ao_ports::{AgentError, AnswerOrder, Answered, FollowOrder};
+use ao_ports::{AgentError, AnswerOrder, AnswerOutcome, FollowOrder};
 
 use super::agent::{CommandAgent, failed};
 use super::{ANSWERS, WELCOMES};
 
 impl CommandAgent {
     /// Answers through the terminal.
-    pub(super) async fn press_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+    pub(super) async fn press_answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
         let agent_process = self.agent_process(order.session, order.attempt);
         let mut memory = agent_process.memory().await.map_err(failed)?;
         let runtime = self.runtime(&order.process)?;
@@ -22,13 +22,13 @@ impl CommandAgent {
         let before = memory.answered(order.number);
         match open {
             // It was answered in an earlier call, and the dialog is gone.
-            _ if before && !is_open => return Ok(Answered::Given),
+            _ if before && !is_open => return Ok(AnswerOutcome::Given),
             // It was answered, and is still open. A runtime without write numbers would press the keys again.
-            _ if before && !runtime.abilities().remembers_writes => return Ok(Answered::Given),
+            _ if before && !runtime.abilities().remembers_writes => return Ok(AnswerOutcome::Given),
             Some(other) if !is_open => {
-                return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });
+                return Ok(AnswerOutcome::NotAsked { why: format!("another question is open: {other}") });
             }
-            None => return Ok(Answered::NotAsked { why: "no question is open on its screen".into() }),
+            None => return Ok(AnswerOutcome::NotAsked { why: "no question is open on its screen".into() }),
             Some(_) => {}
         }
         if !before {
@@ -36,7 +36,7 @@ impl CommandAgent {
         }
         let number = ANSWERS | u64::from(order.number) << 8;
         self.press(&order.process, number, &self.keys_for(&order.text)).await?;
-        Ok(Answered::Given)
+        Ok(AnswerOutcome::Given)
     }
 
     /// Answers a question of a first launch whose answer is known. Returns true if it did, so that no person is asked;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ao_core::budget::Spend;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::Life;
+use ao_core::budget::UsageTotal;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, ConversationId, SessionId, Timestamp};
-use ao_ports::{Clock, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
+use ao_ports::{AgentReport, Clock, FollowOrder, OutputPart, ProcessRef, Reporter, Runtime, RuntimeError};
 
 use tokio::time::Instant;
 
@@ -67,7 +67,7 @@ struct ReadState {
     /// A limit that its text mentions, and the number of lines after it.
     mentioned: Option<(ProtocolLine, usize)>,
     /// Its usage, if it was not reported yet. Several reports are added up.
-    spent: Option<Spend>,
+    spent: Option<UsageTotal>,
     /// The number of its lines in the current second.
     lines: u32,
     /// The number of its denied calls.
@@ -83,7 +83,7 @@ struct ReadState {
 /// The reports that are due.
 struct PendingReports {
     heard: Vec<OutputItem>,
-    spent: Option<Spend>,
+    spent: Option<UsageTotal>,
     /// True if more is to be reported in the next second.
     held_back: bool,
     /// The offset to read on from. Taken together with the lines: if another task reads from here meanwhile, the wait
@@ -117,7 +117,7 @@ impl OutputFollower {
             let news = self.read().news(&mut pace);
             if pace.is_flooded() {
                 tracing::warn!(session = %self.session, "an agent floods us; only its latest output is reported");
-                reporter.report(Report::Flooding { session: self.session, attempt: self.attempt }).await;
+                reporter.report(AgentReport::Flooding { session: self.session, attempt: self.attempt }).await;
             }
             for heard in &news.heard {
                 // Between a message that was taken and the work on it no agent may look idle.
@@ -135,7 +135,7 @@ impl OutputFollower {
             }
             if let Some(spend) = news.spent {
                 let (session, attempt) = (self.session, self.attempt);
-                reporter.report(Report::Spent { session, attempt, spend }).await;
+                reporter.report(AgentReport::Spent { session, attempt, spend }).await;
             }
             if news.ended {
                 return self.finish(order, &mut with_launch, runtime, reporter, clock).await;
@@ -166,7 +166,7 @@ impl OutputFollower {
         let (words, mentioned) = self.read().last();
         let (session, attempt) = (self.session, self.attempt);
         let ended_well = match self.reader.is_for_one_turn() {
-            true => runtime.look(&order.process).await == (Life::Gone { code: Some(0) }),
+            true => runtime.look(&order.process).await == (ProcessLife::Gone { code: Some(0) }),
             false => false,
         };
         if let Some((limit, after)) = mentioned
@@ -176,7 +176,7 @@ impl OutputFollower {
             reporter.report(self.signal(reading, clock)).await;
         }
         if !words.is_empty() {
-            reporter.report(Report::LastWords { session, attempt, text: words }).await;
+            reporter.report(AgentReport::LastWords { session, attempt, text: words }).await;
         }
         if with_launch.is_some()
             && ended_well
@@ -187,10 +187,10 @@ impl OutputFollower {
     }
 
     /// Returns the proof that the message of the launch was taken, once.
-    fn taken_with_launch(&self, with_launch: &mut Option<String>) -> Option<Report> {
+    fn taken_with_launch(&self, with_launch: &mut Option<String>) -> Option<AgentReport> {
         let (session, attempt) = (self.session, self.attempt);
         let text = with_launch.take()?;
-        Some(Report::Taken { session, attempt, turn: format!("launch {attempt}"), text })
+        Some(AgentReport::Taken { session, attempt, turn: format!("launch {attempt}"), text })
     }
 
     /// Returns the text that was taken for a delivery, if it was, according to all output so far.
@@ -241,14 +241,18 @@ impl OutputFollower {
         }
     }
 
-    fn report(&self, heard: &OutputItem, clock: &dyn Clock) -> Option<Report> {
+    fn report(&self, heard: &OutputItem, clock: &dyn Clock) -> Option<AgentReport> {
         let (session, attempt) = (self.session, self.attempt);
         let line = match heard {
             OutputItem::Line(line) => line,
             OutputItem::Conversation(conversation) => {
-                return Some(Report::Conversation { session, attempt, conversation: conversation.clone() });
+                return Some(AgentReport::Conversation {
+                    session,
+                    attempt,
+                    conversation: conversation.clone(),
+                });
             }
-            OutputItem::Gone => return Some(Report::ConversationGone { session, attempt }),
+            OutputItem::Gone => return Some(AgentReport::ConversationGone { session, attempt }),
             OutputItem::Began | OutputItem::Failed | OutputItem::LimitMentioned(_) => return None,
         };
         if let ProtocolLine::Taken { delivery, text } = line {
@@ -257,19 +261,19 @@ impl OutputFollower {
                 // Not one of ours; it is reported once, so any unique name will do.
                 None => format!("attempt {attempt} at {} {text}", clock.now()),
             };
-            return Some(Report::Taken { session, attempt, turn, text: text.clone() });
+            return Some(AgentReport::Taken { session, attempt, turn, text: text.clone() });
         }
         if let ProtocolLine::Denied { tool, call } = line {
             let call = call.clone().unwrap_or_default();
-            return Some(Report::Denied { session, attempt, call, tool: tool.clone() });
+            return Some(AgentReport::Denied { session, attempt, call, tool: tool.clone() });
         }
         Some(self.signal(line.reading()?, clock))
     }
 
-    fn signal(&self, reading: Reading, clock: &dyn Clock) -> Report {
-        let (attempt, source, at) = (self.attempt, Source::Protocol, clock.now());
+    fn signal(&self, reading: Reading, clock: &dyn Clock) -> AgentReport {
+        let (attempt, source, at) = (self.attempt, SignalSource::Protocol, clock.now());
         let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
-        Report::Signal { session: self.session, signal }
+        AgentReport::Signal { session: self.session, signal }
     }
 }
 
@@ -315,7 +319,7 @@ pub(super) fn turn_of(attempt: Attempt, delivery: u32) -> String {
 
 impl ReadState {
     /// Adds the next piece, and returns true if it is all there is for now.
-    fn add(&mut self, piece: &Output, reader: &OutputReader, now: Timestamp) -> bool {
+    fn add(&mut self, piece: &OutputPart, reader: &OutputReader, now: Timestamp) -> bool {
         if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::text::sanitise;
-use ao_ports::{AgentError, Command, CommandFile, Prepared, RuntimeAbilities};
+use ao_ports::{AgentError, CommandFile, LaunchPreparation, ProgramCommand, RuntimeAbilities};
 
 use super::options::{Options, Prompt};
 use super::places::{AgentPlaces, PlaceValues};
@@ -21,12 +21,12 @@ pub(super) fn prepare(
     places: &AgentPlaces,
     runtime: RuntimeAbilities,
     plan: &LaunchPlan,
-) -> Result<Prepared, AgentError> {
+) -> Result<LaunchPreparation, AgentError> {
     let mut args = match (&options.resume, plan.resume) {
         (_, false) => options.args.clone(),
-        (None, true) => return Ok(Prepared::NothingToResume),
+        (None, true) => return Ok(LaunchPreparation::NothingToResume),
         (Some(_), true) if runtime.shares_files && is_gone(options, plan) => {
-            return Ok(Prepared::NothingToResume);
+            return Ok(LaunchPreparation::NothingToResume);
         }
         (Some(args), true) => args.clone(),
     };
@@ -84,8 +84,8 @@ pub(super) fn prepare(
     }
     let env = options.env.iter().map(|(name, value)| (name.clone(), values.fill(value))).collect();
     let (pass, io) = (options.pass.clone(), options.io());
-    let command = Command { program, args, env, pass, secrets: vec![], files, io };
-    Ok(Prepared::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
+    let command = ProgramCommand { program, args, env, pass, secrets: vec![], files, io };
+    Ok(LaunchPreparation::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
 }
 
 /// Quotes an argument for a shell.

@@ -1,7 +1,7 @@
 //! Sends messages by the line protocol.
 
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_ports::{AgentError, AnswerOrder, Answered, DeliverOrder, Delivered, WriteOrder};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_ports::{AgentError, AnswerOrder, AnswerOutcome, DeliverOrder, DeliveryOutcome, WriteOrder};
 
 use super::ANSWERS;
 use super::agent::{CommandAgent, failed};
@@ -10,7 +10,7 @@ use crate::line;
 
 impl CommandAgent {
     /// Delivers a text through stdin.
-    pub(super) async fn write_line(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    pub(super) async fn write_line(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         let Some(process) = &order.process else {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
@@ -23,18 +23,18 @@ impl CommandAgent {
             .await
             .map_err(failed)?;
         if let Some(text) = taken {
-            return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
+            return Ok(DeliveryOutcome::Taken { turn: turn_of(order.attempt, order.delivery), text });
         }
         if let Some(question) = agent_process.follower.question() {
             let why = format!("a question is open: {question}");
             let asking = Signal {
                 attempt: order.attempt,
-                source: Source::Protocol,
+                source: SignalSource::Protocol,
                 at: self.clock.now(),
                 confidence: Confidence::High,
                 reading: Reading::Asking { question },
             };
-            return Ok(Delivered::Held { why, signals: vec![asking] });
+            return Ok(DeliveryOutcome::Held { why, signals: vec![asking] });
         }
         let mut text = line::message(order.delivery, &order.text, order.interrupt);
         if order.tries > 1 {
@@ -44,11 +44,11 @@ impl CommandAgent {
         let number = u64::from(order.delivery) << 20 | u64::from(order.tries);
         let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
         runtime.write(&write).await.map_err(failed)?;
-        Ok(Delivered::Written)
+        Ok(DeliveryOutcome::Written)
     }
 
     /// Answers the question that is open according to the last claim of the process.
-    pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+    pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
         let agent_process = self.agent_process(order.session, order.attempt);
         let runtime = self.runtime(&order.process)?;
         // To have read all output until now.
@@ -57,17 +57,17 @@ impl CommandAgent {
         match agent_process.follower.question() {
             Some(open) if open == order.question => {}
             // It is gone because of the answer of an earlier call.
-            _ if memory.answered(order.number) => return Ok(Answered::Given),
+            _ if memory.answered(order.number) => return Ok(AnswerOutcome::Given),
             Some(other) => {
-                return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });
+                return Ok(AnswerOutcome::NotAsked { why: format!("another question is open: {other}") });
             }
-            None => return Ok(Answered::NotAsked { why: "no question is open".into() }),
+            None => return Ok(AnswerOutcome::NotAsked { why: "no question is open".into() }),
         }
         memory.answer(order.number).map_err(failed)?;
         let number = ANSWERS | u64::from(order.number);
         let bytes = line::answer(&order.text).into_bytes();
         let write = WriteOrder { process: order.process.clone(), number, bytes };
         runtime.write(&write).await.map_err(failed)?;
-        Ok(Answered::Given)
+        Ok(AnswerOutcome::Given)
     }
 }

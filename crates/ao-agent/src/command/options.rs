@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ao_core::session::AgentChoice;
-use ao_ports::{Io, RuntimeAbilities};
+use ao_ports::{ProcessIo, RuntimeAbilities};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ pub struct Options {
     /// `{git_dir}` the git folder of the workspace and `{git_common}` the one that it shares with the repository.
     pub after: Vec<String>,
     /// How the process is held: a terminal if it is typed at, pipes if it speaks by lines, and without input otherwise.
-    pub io: Option<Io>,
+    pub io: Option<ProcessIo>,
     /// Whether the program runs `ao hook`, which then tells what it takes and does.
     pub hooks: bool,
     /// Whether it takes messages into a running turn by itself.
@@ -187,11 +187,11 @@ impl Default for Keys {
 }
 
 impl Options {
-    pub fn io(&self) -> Io {
+    pub fn io(&self) -> ProcessIo {
         self.io.unwrap_or(match self.prompt {
-            Prompt::Typed => Io::Terminal,
-            Prompt::Lines => Io::Pipes,
-            Prompt::Argument | Prompt::Stdin | Prompt::File => Io::Output,
+            Prompt::Typed => ProcessIo::Terminal,
+            Prompt::Lines => ProcessIo::Pipes,
+            Prompt::Argument | Prompt::Stdin | Prompt::File => ProcessIo::Output,
         })
     }
 
@@ -251,9 +251,9 @@ impl Options {
         let args = [&self.args[..], self.resume.as_deref().unwrap_or_default()].concat();
         if !runtime.holds(self.io()) {
             return Some(match self.io() {
-                Io::Terminal => "needs a terminal",
-                Io::Pipes => "needs pipes for stdin and stdout",
-                Io::Output => "runs without input",
+                ProcessIo::Terminal => "needs a terminal",
+                ProcessIo::Pipes => "needs pipes for stdin and stdout",
+                ProcessIo::Output => "runs without input",
             });
         }
         if self.hooks && !runtime.shares_files {

@@ -12,10 +12,10 @@
 use std::time::Duration;
 
 use ao_core::Timestamp;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::session::is_turn_of;
 use ao_core::text::sanitise;
-use ao_ports::{AgentError, DeliverOrder, Delivered, ProcessRef, Screen, WriteOrder, WriteOutcome};
+use ao_ports::{AgentError, DeliverOrder, DeliveryOutcome, ProcessRef, Screen, WriteOrder, WriteOutcome};
 use tokio::time::Instant;
 
 use super::agent::{CommandAgent, failed};
@@ -39,7 +39,7 @@ const INTERRUPT: u64 = 0x10;
 
 impl CommandAgent {
     /// Delivers a text through the terminal.
-    pub(super) async fn type_in(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    pub(super) async fn type_in(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         let Some(process) = &order.process else {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
@@ -71,7 +71,7 @@ impl CommandAgent {
             (None, None) if self.patterns.know_drafts() => return Ok(held("its input box cannot be seen")),
             // It was typed before, and is not there. Only a runtime that records writes can tell more.
             (Some(_), _) if by_launch.is_some() || !runtime.abilities().remembers_writes => {
-                return Ok(Delivered::Written);
+                return Ok(DeliveryOutcome::Written);
             }
             _ => {
                 // Not on a retry: the running turn may be the one that this very message began.
@@ -93,10 +93,10 @@ impl CommandAgent {
                     bytes: self.pasted(&text, &screen),
                 };
                 if runtime.write(&paste).await.map_err(failed)? == WriteOutcome::AlreadyWritten {
-                    return Ok(Delivered::Written);
+                    return Ok(DeliveryOutcome::Written);
                 }
                 if !self.shows(process).await? {
-                    return Ok(Delivered::Written);
+                    return Ok(DeliveryOutcome::Written);
                 }
             }
         }
@@ -112,12 +112,12 @@ impl CommandAgent {
         text: &str,
         since: Option<Timestamp>,
         begun: Option<Timestamp>,
-    ) -> Result<Delivered, AgentError> {
+    ) -> Result<DeliveryOutcome, AgentError> {
         for press in 1..=ENTERS {
             let screen = self.runtime(process)?.screen(process).await.map_err(failed)?;
             // A dialog that has opened meanwhile would take Enter for a choice, and a person's key changes the draft.
             if matches!(self.reads(&screen), Reading::Asking { .. }) || screen.typed != begun {
-                return Ok(Delivered::Written);
+                return Ok(DeliveryOutcome::Written);
             }
             let number = number(order, order.tries, press);
             if self.press(process, number, &self.options.keys.submit).await? == WriteOutcome::AlreadyWritten {
@@ -137,28 +137,28 @@ impl CommandAgent {
             if gone && !self.options.hooks && screen.typed == begun {
                 // Without hooks there is no better proof: our text was in the box, and Enter removed it.
                 let turn = turn_of(order.attempt, order.delivery);
-                return Ok(Delivered::Taken { turn, text: order.text.clone() });
+                return Ok(DeliveryOutcome::Taken { turn, text: order.text.clone() });
             }
             if gone {
                 break;
             }
         }
-        Ok(Delivered::Written)
+        Ok(DeliveryOutcome::Written)
     }
 
     /// Returns what prevents typing, with the evidence.
-    fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<Delivered> {
+    fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<DeliveryOutcome> {
         let now = self.clock.now();
         let quiet = self.options.keys.human_quiet;
         if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < quiet) {
             let typed = Signal {
                 attempt: order.attempt,
-                source: Source::Terminal,
+                source: SignalSource::Terminal,
                 at,
                 confidence: Confidence::High,
                 reading: Reading::HumanTyped,
             };
-            return Some(Delivered::Held { why: "a person is typing".into(), signals: vec![typed] });
+            return Some(DeliveryOutcome::Held { why: "a person is typing".into(), signals: vec![typed] });
         }
         if self.patterns.are_none() {
             return None;
@@ -172,7 +172,7 @@ impl CommandAgent {
             Reading::Limited { .. } => "its provider refuses more work".to_owned(),
             _ => "its screen is none that is known".to_owned(),
         };
-        Some(Delivered::Held { why, signals: vec![signal(order.attempt, now, reading)] })
+        Some(DeliveryOutcome::Held { why, signals: vec![signal(order.attempt, now, reading)] })
     }
 
     /// Returns the keys that stop a running turn, if this message interrupts and one runs.
@@ -182,10 +182,10 @@ impl CommandAgent {
     }
 
     /// Returns the turn in which, according to a hook, our text was taken since it was pasted.
-    fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<Delivered> {
+    fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<DeliveryOutcome> {
         let history = self.history.as_ref()?;
         let turn = history.find(order.session, order.attempt, since?, |taken| is_turn_of(taken, text))?;
-        Some(Delivered::Taken { turn: turn.name, text: order.text.clone() })
+        Some(DeliveryOutcome::Taken { turn: turn.name, text: order.text.clone() })
     }
 
     fn pasted(&self, text: &str, screen: &Screen) -> Vec<u8> {
@@ -245,11 +245,11 @@ impl CommandAgent {
     }
 }
 
-fn held(why: &str) -> Delivered {
-    Delivered::Held { why: why.into(), signals: vec![] }
+fn held(why: &str) -> DeliveryOutcome {
+    DeliveryOutcome::Held { why: why.into(), signals: vec![] }
 }
 
-fn not_ours() -> Delivered {
+fn not_ours() -> DeliveryOutcome {
     held("a draft that is not ours stands in the input box")
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::{Attempt, Timestamp};
-use ao_ports::{FollowOrder, Report, Reporter, Runtime, RuntimeError};
+use ao_ports::{AgentReport, FollowOrder, Reporter, Runtime, RuntimeError};
 use tokio::time::Instant;
 
 use super::agent::CommandAgent;
@@ -63,7 +63,7 @@ impl CommandAgent {
                         patience = ANSWERED;
                     } else if watched.is_news(&reading, moved) {
                         let signal = signal(order.attempt, at, reading);
-                        reporter.report(Report::Signal { session: order.session, signal }).await;
+                        reporter.report(AgentReport::Signal { session: order.session, signal }).await;
                     }
                 }
                 Err(err) => {
@@ -91,14 +91,14 @@ impl CommandAgent {
         order: &FollowOrder,
         reading: &Reading,
         with_launch: &mut Option<String>,
-    ) -> Option<Report> {
+    ) -> Option<AgentReport> {
         let shows = matches!(reading, Reading::Working { .. } | Reading::Idle);
         if self.options.hooks || !self.options.prompt_at_launch() || !shows {
             return None;
         }
         let (session, attempt) = (order.session, order.attempt);
         let turn = format!("launch {attempt}");
-        with_launch.take().map(|text| Report::Taken { session, attempt, turn, text })
+        with_launch.take().map(|text| AgentReport::Taken { session, attempt, turn, text })
     }
 
     /// Records that a launch is over. If that were forgotten in a restart, questions for a person would be answered.
@@ -160,7 +160,7 @@ struct OutputProgress {
 pub(super) fn signal(attempt: Attempt, at: Timestamp, reading: Reading) -> Signal {
     // A prompt can appear for a moment between two steps of a turn.
     let confidence = if reading == Reading::Idle { Confidence::Low } else { Confidence::Medium };
-    Signal { attempt, source: Source::Terminal, at, confidence, reading }
+    Signal { attempt, source: SignalSource::Terminal, at, confidence, reading }
 }
 
 /// The last reported state of a screen, and when it is to be reported again.

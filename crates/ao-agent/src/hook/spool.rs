@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Clock, Report, Reporter};
+use ao_ports::{AgentReport, Clock, Reporter};
 
 use super::history::{HookHistory, HookTurn};
 use super::key::{HookKey, KeyError};
@@ -186,7 +186,7 @@ impl Spool {
         let event = understand(left.event.as_deref(), &left.payload);
         if let Some(denial) = event.denied {
             let (call, tool) = (denial.call.unwrap_or_else(|| format!("hook {name}")), denial.tool);
-            reporter.report(Report::Denied { session, attempt, call, tool }).await;
+            reporter.report(AgentReport::Denied { session, attempt, call, tool }).await;
         }
         if let Some(mut reading) = event.reading {
             let open = self.history.reads(session, attempt, at, &reading, event.reminder);
@@ -194,14 +194,14 @@ impl Spool {
                 *question = open;
             }
             let confidence = Confidence::High;
-            let signal = Signal { attempt, source: Source::Hook, at, confidence, reading };
-            reporter.report(Report::Signal { session, signal }).await;
+            let signal = Signal { attempt, source: SignalSource::Hook, at, confidence, reading };
+            reporter.report(AgentReport::Signal { session, signal }).await;
         }
         // Last: between a message that was taken and the work on it no agent may look idle.
         if let Some(text) = event.taken {
             let turn = format!("hook {name}");
             self.history.turn(session, attempt, HookTurn { at, name: turn.clone(), text: text.clone() });
-            reporter.report(Report::Taken { session, attempt, turn, text }).await;
+            reporter.report(AgentReport::Taken { session, attempt, turn, text }).await;
         }
     }
 

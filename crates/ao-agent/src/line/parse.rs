@@ -1,7 +1,7 @@
 //! Parses one line of an agent.
 
 use ao_core::Timestamp;
-use ao_core::budget::Spend;
+use ao_core::budget::UsageTotal;
 use ao_core::evidence::Reading;
 use serde::Deserialize;
 
@@ -122,10 +122,10 @@ impl ProtocolLine {
     }
 
     /// Returns the usage, if the line has one.
-    pub fn spend(&self) -> Option<Spend> {
+    pub fn spend(&self) -> Option<UsageTotal> {
         match *self {
             ProtocolLine::Spent { micros, tokens, turns, seconds } => {
-                Some(Spend { micros, tokens, turns, seconds })
+                Some(UsageTotal { micros, tokens, turns, seconds })
             }
             _ => None,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ao_agent::Prompt;
 use ao_core::evidence::Reading;
-use ao_ports::{Agent, AnswerOrder, Answered, Delivered};
+use ao_ports::{Agent, AnswerOrder, AnswerOutcome, DeliveryOutcome};
 
 use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
 
@@ -13,7 +13,7 @@ async fn a_message_is_one_line_with_its_number() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, .. } = &agent(&buffers, Prompt::Lines, &[]);
     let text = "one\n\"two\"\u{7}\r\n";
-    assert_eq!(agent.deliver(&order(3, 1, text)).await, Ok(Delivered::Written));
+    assert_eq!(agent.deliver(&order(3, 1, text)).await, Ok(DeliveryOutcome::Written));
     let told = buffers.told();
     assert_eq!(told[0].matches('\n').count(), 1);
     let read: serde_json::Value = serde_json::from_str(&told[0]).unwrap();
@@ -32,14 +32,14 @@ async fn a_taken_message_is_not_written_again_by_a_new_daemon() {
     buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
     for tries in [1, 2] {
         let Stage { agent: next, .. } = &agent(&buffers, Prompt::Lines, &[]);
-        let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
+        let taken = DeliveryOutcome::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
         assert_eq!(next.deliver(&order(1, tries, "go")).await, Ok(taken));
     }
     assert_eq!(buffers.told().len(), 1);
 
     // The same words with another number are another message.
     let Stage { agent: next, .. } = &agent(&buffers, Prompt::Lines, &[]);
-    assert_eq!(next.deliver(&order(2, 1, "go")).await, Ok(Delivered::Written));
+    assert_eq!(next.deliver(&order(2, 1, "go")).await, Ok(DeliveryOutcome::Written));
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +59,7 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
     buffers.says(r#"{"ao":"asking","question":"May I?"}"#);
     following(agent, follow(), notebook);
     notebook.until(1).await;
-    let Ok(Delivered::Held { why, signals }) = agent.deliver(&order(1, 1, "go")).await else {
+    let Ok(DeliveryOutcome::Held { why, signals }) = agent.deliver(&order(1, 1, "go")).await else {
         panic!("it is held")
     };
     assert_eq!(why, "a question is open: May I?");
@@ -74,18 +74,18 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
         text: "yes".into(),
     };
     let another = AnswerOrder { question: "May I go?".into(), ..answer.clone() };
-    assert!(matches!(agent.answer(&another).await, Ok(Answered::NotAsked { .. })));
-    assert_eq!(agent.answer(&answer).await, Ok(Answered::Given));
+    assert!(matches!(agent.answer(&another).await, Ok(AnswerOutcome::NotAsked { .. })));
+    assert_eq!(agent.answer(&answer).await, Ok(AnswerOutcome::Given));
     assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"text\":\"yes\"}\n"]);
     buffers.says(r#"{"ao":"idle"}"#);
     notebook.until(2).await;
-    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Written));
+    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(DeliveryOutcome::Written));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_program_with_its_task_as_argument_is_not_written_to() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, .. } = &agent(&buffers, Prompt::Argument, &[]);
-    assert!(matches!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Held { .. })));
+    assert!(matches!(agent.deliver(&order(1, 1, "go")).await, Ok(DeliveryOutcome::Held { .. })));
     assert_eq!(buffers.told(), [""; 0]);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ao_agent::turn::TurnFormat;
 use ao_agent::{Options, OutputOptions, Prompt};
-use ao_core::input::Life;
-use ao_ports::{Agent, Delivered, FollowOrder, LookOrder};
+use ao_core::input::ProcessLife;
+use ao_ports::{Agent, DeliveryOutcome, FollowOrder, LookOrder};
 use tokio::time::{Instant, sleep};
 
 use crate::support::{
@@ -78,10 +78,10 @@ async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
     let order =
         LookOrder { session: SESSION, attempt: ATTEMPT, process: Some(process()), conversation: None };
     for (life, expected) in [
-        (Life::Alive { busy: true }, "Alive { busy: true }"),
-        (Life::Gone { code: Some(1) }, "Exited { code: Some(1) }"),
-        (Life::Unheld, "Unheld"),
-        (Life::Unknown, "Unreadable { why: \"the runtime cannot tell\" }"),
+        (ProcessLife::Alive { busy: true }, "Alive { busy: true }"),
+        (ProcessLife::Gone { code: Some(1) }, "Exited { code: Some(1) }"),
+        (ProcessLife::Unheld, "Unheld"),
+        (ProcessLife::Unknown, "Unreadable { why: \"the runtime cannot tell\" }"),
     ] {
         *buffers.life.lock().unwrap() = Some(life);
         let seen = agent.look(&order).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_program_of_few_words_has_taken_its_task_if_it_ends_well() {
     for (code, expected) in [(0, vec!["Taken \"go\""]), (1, vec![])] {
         let buffers = Arc::new(Buffers::default());
         let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
-        *buffers.life.lock().unwrap() = Some(Life::Gone { code: Some(code) });
+        *buffers.life.lock().unwrap() = Some(ProcessLife::Gone { code: Some(code) });
         let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
         following(agent, order, notebook).await.unwrap();
         assert_eq!(notebook.reports(), expected);
@@ -168,9 +168,9 @@ async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
     following(agent, follow(), notebook);
     sleep(HOUR).await;
     let before = Instant::now();
-    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Written));
+    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(DeliveryOutcome::Written));
     buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
-    let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
+    let taken = DeliveryOutcome::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
     assert_eq!(agent.deliver(&order(1, 2, "go")).await, Ok(taken));
     assert_eq!(notebook.until(2).await, ["Working { doing: \"\" }", "Taken \"go\""]);
     assert_eq!(before.elapsed(), Duration::ZERO);

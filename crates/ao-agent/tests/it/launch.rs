@@ -7,9 +7,9 @@ use std::{fs, process};
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, CommandAgent, Ground, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
-use ao_core::session::{AgentAbilities, AgentChoice, Role};
+use ao_core::session::{AgentAbilities, AgentChoice, SessionRole};
 use ao_core::{ConversationId, ProjectId};
-use ao_ports::{Agent, AgentError, Command, Io, Prepared, Runtime};
+use ao_ports::{Agent, AgentError, LaunchPreparation, ProcessIo, ProgramCommand, Runtime};
 use ao_testkit::WallClock;
 
 use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, runtimes};
@@ -18,7 +18,7 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
         project: ProjectId::new("app"),
         name: "fix".into(),
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: AgentChoice {
             name: "mine".into(),
             abilities: AgentAbilities::default(),
@@ -37,8 +37,8 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
 async fn args(prompt: Prompt, args: &[&str], task: Option<&str>) -> Result<Vec<String>, AgentError> {
     let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), prompt, args);
     match agent.prepare(SESSION, ATTEMPT, &plan(task)).await? {
-        Prepared::Run { command, .. } => Ok(command.args),
-        Prepared::NothingToResume => panic!("nothing was to be resumed"),
+        LaunchPreparation::Run { command, .. } => Ok(command.args),
+        LaunchPreparation::NothingToResume => panic!("nothing was to be resumed"),
     }
 }
 
@@ -84,13 +84,13 @@ async fn it_remembers_nothing_of_an_earlier_conversation() {
     let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), Prompt::Lines, &[]);
     assert!(!agent.abilities().resume);
     let plan = LaunchPlan { resume: true, ..plan(None) };
-    assert_eq!(agent.prepare(SESSION, ATTEMPT, &plan).await, Ok(Prepared::NothingToResume));
+    assert_eq!(agent.prepare(SESSION, ATTEMPT, &plan).await, Ok(LaunchPreparation::NothingToResume));
 }
 
-async fn command(stage: &Stage, plan: &LaunchPlan) -> (Command, Option<ConversationId>) {
+async fn command(stage: &Stage, plan: &LaunchPlan) -> (ProgramCommand, Option<ConversationId>) {
     match stage.agent.prepare(SESSION, ATTEMPT, plan).await.unwrap() {
-        Prepared::Run { command, conversation } => (command, conversation),
-        Prepared::NothingToResume => panic!("there is something to run"),
+        LaunchPreparation::Run { command, conversation } => (command, conversation),
+        LaunchPreparation::NothingToResume => panic!("there is something to run"),
     }
 }
 
@@ -129,7 +129,7 @@ async fn an_agent_elsewhere_gets_no_path_of_this_machine() {
     };
     let agent = CommandAgent::new(options.clone(), ground()).unwrap();
     let prepared = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap();
-    let Prepared::Run { command, .. } = prepared else { panic!("there is something to run") };
+    let LaunchPreparation::Run { command, .. } = prepared else { panic!("there is something to run") };
     assert_eq!(command.env.keys().collect::<Vec<_>>(), ["AO_TOKEN", "TOOL"]);
     assert!(!command.env["TOOL"].contains("/here"), "{:?}", command.env["TOOL"]);
     assert_eq!(
@@ -137,7 +137,7 @@ async fn an_agent_elsewhere_gets_no_path_of_this_machine() {
         Some("reports by hooks through a folder of this machine")
     );
 
-    let in_file = Options { hooks: false, prompt: Prompt::File, io: Some(Io::Pipes), ..options };
+    let in_file = Options { hooks: false, prompt: Prompt::File, io: Some(ProcessIo::Pipes), ..options };
     assert_eq!(in_file.unfit_for(buffers.abilities()), Some("needs its task in a file"));
     let agent = CommandAgent::new(in_file, ground()).unwrap();
     let err = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap_err().to_string();
@@ -181,12 +181,12 @@ async fn a_conversation_is_resumed_by_its_name_unless_its_file_is_gone() {
     assert!(abilities.resume && abilities.prompt_at_launch && !abilities.one_turn);
     let (first, conversation) = command(&stage, &plan(Some("go"))).await;
     assert_eq!(first.args, ["--new", "c", "go"]);
-    assert_eq!((first.io, conversation), (Io::Terminal, Some(ConversationId::new("c"))));
+    assert_eq!((first.io, conversation), (ProcessIo::Terminal, Some(ConversationId::new("c"))));
     assert_eq!(command(&stage, &plan(None)).await.0.args, ["--new", "c"]);
 
     let resumed = LaunchPlan { resume: true, ..plan(None) };
     let gone = stage.agent.prepare(SESSION, ATTEMPT, &resumed).await;
-    assert_eq!(gone, Ok(Prepared::NothingToResume));
+    assert_eq!(gone, Ok(LaunchPreparation::NothingToResume));
     fs::create_dir(folder.path().join("-tmp")).unwrap();
     fs::write(folder.path().join("-tmp/c.jsonl"), "").unwrap();
     assert_eq!(command(&stage, &resumed).await.0.args, ["--resume=c"]);
@@ -199,7 +199,7 @@ fn options_are_plain_data_and_a_word_that_is_none_is_refused() {
     let text = r#"{"name":"mine","program":"my-agent","prompt":"typed","hooks":true,
         "screen":{"prompt":"^> "},"keys":{"answers":{"yes":"1"},"human_quiet_ms":1500}}"#;
     let options: Options = serde_json::from_str(text).unwrap();
-    assert_eq!((options.prompt, options.io()), (Prompt::Typed, Io::Terminal));
+    assert_eq!((options.prompt, options.io()), (Prompt::Typed, ProcessIo::Terminal));
     assert_eq!((options.keys.submit.as_str(), options.keys.human_quiet.as_millis()), ("\r", 1500));
     assert_eq!(serde_json::from_str::<Options>(&serde_json::to_string(&options).unwrap()).unwrap(), options);
     assert!(serde_json::from_str::<Options>(r#"{"porgram":"x"}"#).is_err());
@@ -222,7 +222,7 @@ fn impossible_options_are_rejected_at_once() {
     let hooks = refused(Options { name: "mine".into(), hooks: true, ..Options::default() });
     assert_eq!(hooks, "`mine` is to run hooks, but there is no spool to receive them");
     let typed = || Options { program: "my-agent".into(), prompt: Prompt::Typed, ..Options::default() };
-    let pipes = Options { io: Some(Io::Pipes), ..typed() };
+    let pipes = Options { io: Some(ProcessIo::Pipes), ..typed() };
     assert!(refused(pipes).contains("needs a terminal"));
     assert!(refused(typed()).starts_with("nothing would prove"));
 }
@@ -245,7 +245,8 @@ async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_
             places: Default::default(),
         };
         let agent = CommandAgent::new(options, ground).unwrap();
-        let Prepared::Run { command, .. } = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap()
+        let LaunchPreparation::Run { command, .. } =
+            agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap()
         else {
             panic!("there is something to run")
         };

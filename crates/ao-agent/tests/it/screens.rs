@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use ao_core::Timestamp;
-use ao_core::evidence::{Reading, Signal, Source};
-use ao_ports::{Clock, Delivered};
+use ao_core::evidence::{Reading, Signal, SignalSource};
+use ao_ports::{Clock, DeliveryOutcome};
 use ao_testkit::WallClock;
 
 use crate::stage::{Set, Stage};
 
 /// The last that a source has said.
-fn last(stage: &Stage, source: Source) -> Signal {
+fn last(stage: &Stage, source: SignalSource) -> Signal {
     let signals = stage.notebook.signals();
     signals.into_iter().rfind(|signal| signal.source == source).expect("it has said something")
 }
@@ -23,10 +23,10 @@ async fn a_lost_stop_heals_by_what_the_screen_shows() {
     stage.writes(1, "[[work 100ms]]").await;
     stage.last_reported("Hook", "Working").await;
     stage.at_prompt().await;
-    let working = last(&stage, Source::Hook).at;
+    let working = last(&stage, SignalSource::Hook).at;
     // Late enough to be believed against the hook, though the screen may never have been seen busy.
     let healed = |signal: &Signal| {
-        signal.source == Source::Terminal
+        signal.source == SignalSource::Terminal
             && signal.reading == Reading::Idle
             && signal.at > working + Duration::from_secs(5)
     };
@@ -65,15 +65,15 @@ async fn a_person_who_types_into_the_terminal_is_followed() {
 async fn work_after_a_granted_permission_is_reported_without_a_hook() {
     let stage = Stage::set(Set { prompt: Some("[[ask May I?]] [[work 10m]]"), ..Set::default() }).await;
     stage.last_reported("Hook", "Asking").await;
-    let asked = last(&stage, Source::Hook).at;
+    let asked = last(&stage, SignalSource::Hook).at;
     stage.person_types("1").await;
     let cleared = |signal: &Signal| {
-        signal.source == Source::Terminal
+        signal.source == SignalSource::Terminal
             && matches!(signal.reading, Reading::Working { .. })
             && signal.at > asked + Duration::from_secs(2)
     };
     stage.signal(cleared).await;
-    assert_eq!(last(&stage, Source::Hook).reading, Reading::Asking { question: "Bash: May I?".into() });
+    assert_eq!(last(&stage, SignalSource::Hook).reading, Reading::Asking { question: "Bash: May I?".into() });
 }
 
 #[tokio::test]
@@ -100,9 +100,9 @@ async fn a_limit_is_reported_until_it_ends() {
     let now = jiff::Zoned::now();
     let until = &now + jiff::Span::new().hours(1);
     let delivered = stage.deliver(1, 1, &format!("[[limit {}]]", until.strftime("%H:%M"))).await;
-    assert!(!matches!(delivered, Delivered::Held { .. }), "{delivered:?}");
+    assert!(!matches!(delivered, DeliveryOutcome::Held { .. }), "{delivered:?}");
     stage.last_reported("Terminal", "Limited").await;
-    let Reading::Limited { until: Some(told) } = last(&stage, Source::Terminal).reading else {
+    let Reading::Limited { until: Some(told) } = last(&stage, SignalSource::Terminal).reading else {
         panic!("the time was read")
     };
     let hour = told.since(WallClock::default().now());

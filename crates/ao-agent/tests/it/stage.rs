@@ -8,11 +8,11 @@ use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground, Keys, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
-use ao_core::session::{AgentAbilities, AgentChoice, Role};
+use ao_core::session::{AgentAbilities, AgentChoice, SessionRole};
 use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
-    Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
-    ProcessRef, Runtime, Runtimes, StartSpec,
+    Agent, AnswerOrder, AnswerOutcome, Clock, DeliverOrder, DeliveryOutcome, EndOrder, FollowOrder,
+    LaunchPreparation, LookOrder, ProcessRef, Runtime, Runtimes, StartSpec,
 };
 use ao_testkit::scripted::{AgentHome, MANIFEST, program};
 use ao_testkit::{ReportLog, WallClock};
@@ -112,7 +112,7 @@ pub(crate) fn plan(runtime: &str, folder: &str, prompt: Option<&str>) -> LaunchP
     LaunchPlan {
         project: ProjectId::new("app"),
         name: "fix".into(),
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: AgentChoice {
             name: "scripted".into(),
             abilities: AgentAbilities::default(),
@@ -154,7 +154,7 @@ impl Stage {
         };
         let path = stage.folder.path().display().to_string();
         let plan = plan(stage.runtime.name(), &path, set.prompt);
-        let Ok(Prepared::Run { command, conversation }) =
+        let Ok(LaunchPreparation::Run { command, conversation }) =
             stage.agent.prepare(stage.session, ATTEMPT, &plan).await
         else {
             panic!("it can be run")
@@ -203,14 +203,14 @@ impl Stage {
     }
 
     /// One try of a delivery.
-    pub(crate) async fn deliver(&self, delivery: u32, tries: u32, text: &str) -> Delivered {
+    pub(crate) async fn deliver(&self, delivery: u32, tries: u32, text: &str) -> DeliveryOutcome {
         self.agent.deliver(&self.order(delivery, tries, text)).await.unwrap()
     }
 
     /// Tries a delivery until nothing holds it any more, as the engine does.
     pub(crate) async fn writes(&self, delivery: u32, text: &str) {
         let written = async {
-            while let Delivered::Held { .. } = self.deliver(delivery, 1, text).await {
+            while let DeliveryOutcome::Held { .. } = self.deliver(delivery, 1, text).await {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -232,7 +232,7 @@ impl Stage {
         panic!("no {proof} in {:?}", self.notebook.reports());
     }
 
-    pub(crate) async fn answer(&self, number: u32, question: &str, text: &str) -> Answered {
+    pub(crate) async fn answer(&self, number: u32, question: &str, text: &str) -> AnswerOutcome {
         let order = AnswerOrder {
             session: self.session,
             attempt: ATTEMPT,

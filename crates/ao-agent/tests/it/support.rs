@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_agent::{CommandAgent, Ground, Options, Prompt};
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, CensusEntry, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Runtime, RuntimeAbilities,
-    RuntimeError, Runtimes, Screen, StartSpec, WriteOrder, WriteOutcome,
+    Agent, CensusEntry, DeliverOrder, EndOrder, FollowOrder, OutputPart, ProcessRef, Runtime,
+    RuntimeAbilities, RuntimeError, Runtimes, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 use ao_testkit::{ManualClock, ReportLog};
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ pub(crate) struct Buffers {
     said: Mutex<Vec<u8>>,
     told: Mutex<Vec<String>>,
     numbers: Mutex<BTreeSet<u64>>,
-    pub(crate) life: Mutex<Option<Life>>,
+    pub(crate) life: Mutex<Option<ProcessLife>>,
     /// It shares no files with this machine, and places none.
     pub(crate) is_elsewhere: AtomicBool,
     pub(crate) clock: ManualClock,
@@ -44,7 +44,7 @@ impl Buffers {
     }
 
     pub(crate) fn ends(&self) {
-        *self.life.lock().unwrap() = Some(Life::Gone { code: Some(0) });
+        *self.life.lock().unwrap() = Some(ProcessLife::Gone { code: Some(0) });
         self.changed.notify_waiters();
     }
 
@@ -52,11 +52,15 @@ impl Buffers {
         self.asked.load(Ordering::Relaxed)
     }
 
-    fn piece(&self, from: u64, limit: usize) -> Output {
-        let ended = matches!(*self.life.lock().unwrap(), Some(Life::Gone { .. }));
+    fn piece(&self, from: u64, limit: usize) -> OutputPart {
+        let ended = matches!(*self.life.lock().unwrap(), Some(ProcessLife::Gone { .. }));
         let said = self.said.lock().unwrap();
         let rest = said.get(from as usize..).unwrap_or_default();
-        Output { from, bytes: rest[..rest.len().min(limit)].to_vec(), ended: ended && rest.len() <= limit }
+        OutputPart {
+            from,
+            bytes: rest[..rest.len().min(limit)].to_vec(),
+            ended: ended && rest.len() <= limit,
+        }
     }
 
     /// The writes to the process.
@@ -105,7 +109,7 @@ impl Runtime for Buffers {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let found = async {
             loop {
@@ -125,8 +129,8 @@ impl Runtime for Buffers {
         Err(RuntimeError::Failed("no screen".into()))
     }
 
-    async fn look(&self, _: &ProcessRef) -> Life {
-        self.life.lock().unwrap().unwrap_or(Life::Alive { busy: false })
+    async fn look(&self, _: &ProcessRef) -> ProcessLife {
+        self.life.lock().unwrap().unwrap_or(ProcessLife::Alive { busy: false })
     }
 
     async fn folder(&self, _: &ProcessRef) -> Option<String> {

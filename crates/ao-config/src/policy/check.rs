@@ -1,7 +1,7 @@
 //! Checks of a policy: valid expressions, non-empty time windows, existing trust levels.
 
 use ao_core::Timestamp;
-use ao_core::policy::Trust;
+use ao_core::policy::AgentTrust;
 
 use super::times::{at, window};
 use crate::names::nearest;
@@ -46,7 +46,7 @@ pub(crate) fn check(policy: &PolicyConfig, tree: &ConfigTree) -> Vec<ConfigMista
     for (name, level) in &policy.trust_levels {
         checking.paths(&["trustLevels", name, "paths"], &level.paths);
     }
-    let ours = Trust::known_levels();
+    let ours = AgentTrust::known_levels();
     let levels: Vec<&str> = ours.keys().chain(policy.trust_levels.keys()).map(String::as_str).collect();
     for (agent, level) in &policy.trust {
         if !levels.contains(&level.as_str()) {

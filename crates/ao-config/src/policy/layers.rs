@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::Timestamp;
-use ao_core::policy::{Approvers, HumanNeed, Level, Pattern, Policy, ProtectedPath, Trust};
-use ao_core::pull::Standing;
+use ao_core::policy::{
+    AgentTrust, ApproverRule, ForbiddenPattern, HumanNeed, Policy, ProtectedPath, TrustLimits,
+};
+use ao_core::pull::AuthorStanding;
 use serde_json::Value;
 
 use super::times::{FreezeWindow, window};
@@ -90,15 +92,15 @@ pub fn in_force(layers: &[PolicyLayer<'_>], now: Timestamp) -> MergedPolicy {
 
 /// Returns the approvers that count for every layer. A login that one layer names and another covers only by its
 /// standing is dropped, because the standing of a login is not known here.
-fn approvers<'a>(said: impl Iterator<Item = &'a ApproversConfig>) -> Approvers {
+fn approvers<'a>(said: impl Iterator<Item = &'a ApproversConfig>) -> ApproverRule {
     let one = |config: &ApproversConfig| match (&config.standings, &config.logins) {
-        (None, None) => Approvers::default(),
-        (standings, logins) => Approvers {
+        (None, None) => ApproverRule::default(),
+        (standings, logins) => ApproverRule {
             standings: standings.iter().flatten().map(standing).collect(),
             logins: logins.clone().unwrap_or_default(),
         },
     };
-    let both = |mut mine: Approvers, other: Approvers| {
+    let both = |mut mine: ApproverRule, other: ApproverRule| {
         mine.standings.retain(|standing| other.standings.contains(standing));
         mine.logins.retain(|login| other.logins.iter().any(|known| known.eq_ignore_ascii_case(login)));
         mine
@@ -106,11 +108,11 @@ fn approvers<'a>(said: impl Iterator<Item = &'a ApproversConfig>) -> Approvers {
     said.map(one).reduce(both).unwrap_or_default()
 }
 
-fn standing(name: &StandingName) -> Standing {
+fn standing(name: &StandingName) -> AuthorStanding {
     match name {
-        StandingName::Owner => Standing::Owner,
-        StandingName::Member => Standing::Member,
-        StandingName::Collaborator => Standing::Collaborator,
+        StandingName::Owner => AuthorStanding::Owner,
+        StandingName::Member => AuthorStanding::Member,
+        StandingName::Collaborator => AuthorStanding::Collaborator,
     }
 }
 
@@ -123,8 +125,8 @@ fn protected(config: &ProtectedConfig) -> impl Iterator<Item = ProtectedPath> {
     })
 }
 
-fn pattern(config: &crate::shape::PatternConfig) -> Pattern {
-    Pattern {
+fn pattern(config: &crate::shape::PatternConfig) -> ForbiddenPattern {
+    ForbiddenPattern {
         name: config.name.clone().unwrap_or_else(|| config.regex.clone()),
         regex: config.regex.clone(),
         paths: config.paths.clone(),
@@ -143,13 +145,13 @@ fn need(config: &NeedsHuman) -> HumanNeed {
 }
 
 /// Returns the trust levels that a layer configures. An agent that is not named has the default level, or else none.
-fn trust(policy: &PolicyConfig) -> Option<Trust> {
+fn trust(policy: &PolicyConfig) -> Option<AgentTrust> {
     if policy.trust.is_empty() {
         return None;
     }
-    let mut levels = Trust::known_levels();
+    let mut levels = AgentTrust::known_levels();
     levels.extend(policy.trust_levels.iter().map(|(name, level)| {
-        let level = Level {
+        let level = TrustLimits {
             human: level.human,
             paths: level.paths.clone(),
             max_files: level.max_files,
@@ -161,7 +163,7 @@ fn trust(policy: &PolicyConfig) -> Option<Trust> {
     let default = agents.remove("default").unwrap_or_else(|| "none".to_owned());
     let used = |name: &String| agents.values().any(|level| level == name) || *name == default;
     levels.retain(|name, _| used(name));
-    Some(Trust { agents, default, levels })
+    Some(AgentTrust { agents, default, levels })
 }
 
 fn fields(layers: &[PolicyLayer<'_>], policy: &Policy) -> Vec<PolicySetting> {

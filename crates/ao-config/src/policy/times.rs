@@ -1,7 +1,7 @@
 //! Parses times in a policy and looks up the offsets of a time zone.
 
 use ao_core::Timestamp;
-use ao_core::policy::{Freeze, WEEK, Weekly, Zone};
+use ao_core::policy::{Freeze, FreezeZone, WEEK, WeeklyFreeze};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
@@ -20,7 +20,7 @@ pub fn at(text: &str) -> Result<Timestamp, String> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FreezeWindow {
     Once(Freeze),
-    Weekly(Vec<Weekly>),
+    Weekly(Vec<WeeklyFreeze>),
 }
 
 /// A mistake in a freeze, and its key.
@@ -53,7 +53,7 @@ pub(super) fn window(freeze: &FreezeConfig, now: Timestamp) -> Result<FreezeWind
         if !freeze.days.is_empty() {
             return Err(bad("days", "`days` needs times of the day, such as `22:00`".into()));
         }
-        return Ok(FreezeWindow::Weekly(vec![Weekly { from, until, zone: shown(), why }]));
+        return Ok(FreezeWindow::Weekly(vec![WeeklyFreeze { from, until, zone: shown(), why }]));
     }
     if let (Some(from), Some(until)) = (of_day(&freeze.from), of_day(&freeze.until)) {
         const ALL: [WeekDay; 7] = [
@@ -69,7 +69,7 @@ pub(super) fn window(freeze: &FreezeConfig, now: Timestamp) -> Result<FreezeWind
         let next = if until > from { until } else { until + DAY };
         let on = |day: &WeekDay| {
             let start = *day as u16 * DAY;
-            Weekly { from: start + from, until: (start + next) % WEEK, zone: shown(), why: why.clone() }
+            WeeklyFreeze { from: start + from, until: (start + next) % WEEK, zone: shown(), why: why.clone() }
         };
         return Ok(FreezeWindow::Weekly(days.iter().map(on).collect()));
     }
@@ -130,7 +130,7 @@ fn of_day(text: &str) -> Option<u16> {
 
 /// Returns the offsets of a zone, starting with last year. They depend on the current year only, so that reading a
 /// policy twice in a year gives the same result.
-fn clocks(name: &str, zone: &TimeZone, now: Timestamp) -> Zone {
+fn clocks(name: &str, zone: &TimeZone, now: Timestamp) -> FreezeZone {
     let now = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let year = now.to_zoned(TimeZone::UTC).year();
     let begin = |year: i16| {
@@ -143,7 +143,7 @@ fn clocks(name: &str, zone: &TimeZone, now: Timestamp) -> Zone {
     let mut offsets = vec![(stamp(first), minutes(zone.to_offset(first)))];
     let changes = zone.following(first).take_while(|change| change.timestamp() < last);
     offsets.extend(changes.map(|change| (stamp(change.timestamp()), minutes(change.offset()))));
-    Zone { name: name.to_owned(), offsets, until: stamp(last) }
+    FreezeZone { name: name.to_owned(), offsets, until: stamp(last) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use ao_core::Settings;
+use ao_core::DaemonSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,8 +89,8 @@ pub struct PowerConfig {
 
 impl LifecycleConfig {
     /// Converts these to the core's settings, without reactions.
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
+    pub(crate) fn settings(&self) -> DaemonSettings {
+        DaemonSettings {
             max_live: self.max_parallel_agents,
             min_free_mb: self.min_free_memory.megabytes(),
             restarts: self.restarts,
@@ -107,7 +107,7 @@ impl LifecycleConfig {
             keep_rescues: self.keep_rescues.0,
             remove_merged: self.remove_merged,
             auto_resume: self.auto_resume,
-            ..Settings::default()
+            ..DaemonSettings::default()
         }
     }
 }
@@ -115,7 +115,7 @@ impl LifecycleConfig {
 /// The defaults of the core.
 impl Default for LifecycleConfig {
     fn default() -> LifecycleConfig {
-        let core = Settings::default();
+        let core = DaemonSettings::default();
         LifecycleConfig {
             max_parallel_agents: core.max_live,
             max_parallel_checks: 2,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_config::shape::{EscalateAfter, MergeStrategy};
 use ao_core::incident::IncidentKind;
-use ao_core::reaction::Action;
+use ao_core::reaction::ReactionAction;
 
 use super::support::{EXAMPLES, read};
 
@@ -22,16 +22,16 @@ fn the_main_dialect_means_what_it_says() {
 
     let settings = config.settings();
     let ci = settings.reaction(&IncidentKind::CiFailed);
-    assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SendToAgent, 2));
+    assert_eq!((ci.auto, ci.action, ci.attempts), (true, ReactionAction::SendToAgent, 2));
     assert_eq!(ci.message.as_deref(), Some("CI failed with the following errors: {{errors}}"));
     let review = settings.reaction(&IncidentKind::ChangesRequested);
     assert_eq!((review.attempts, review.escalate_after), (3, Duration::from_secs(1800)));
     let merge = settings.reaction(&IncidentKind::ApprovedAndGreen);
-    assert_eq!((merge.auto, merge.action), (true, Action::Merge));
+    assert_eq!((merge.auto, merge.action), (true, ReactionAction::Merge));
     let merge = &config.reactions.0[&IncidentKind::ApprovedAndGreen];
     assert_eq!((merge.strategy, merge.delete_after), (Some(MergeStrategy::Squash), Some(true)));
     let label = settings.reaction(&IncidentKind::LabelAdded);
-    assert_eq!((label.action, label.attempts), (Action::SendToAgent, 1));
+    assert_eq!((label.action, label.attempts), (ReactionAction::SendToAgent, 1));
 }
 
 #[test]
@@ -69,14 +69,14 @@ fn a_file_for_one_project_is_a_project() {
     assert_eq!(effective.notifiers, ["desktop"]);
 
     let ci = config.settings().reaction(&IncidentKind::CiFailed);
-    assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SpawnAgent, 3));
+    assert_eq!((ci.auto, ci.action, ci.attempts), (true, ReactionAction::SpawnAgent, 3));
     assert_eq!(
         ci.message.as_deref(),
         Some("CI failed on this PR. Read the failure logs and fix the issues.")
     );
     let approved = &config.reactions.0[&IncidentKind::ApprovedAndGreen];
     assert_eq!(approved.channel.as_deref(), Some("slack"));
-    assert_eq!(config.settings().reaction(&IncidentKind::ApprovedAndGreen).action, Action::Notify);
+    assert_eq!(config.settings().reaction(&IncidentKind::ApprovedAndGreen).action, ReactionAction::Notify);
 }
 
 /// Dialect b as it is written, with a project beside it: each issue goes to the matching specialist.

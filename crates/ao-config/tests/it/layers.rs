@@ -186,7 +186,7 @@ fn without_any_file_the_defaults_hold() {
     let disk = Disk::with(&[]);
     let loaded = load(&disk.places("x", &[])).unwrap();
     assert_eq!(loaded.config, ao_config::Config::default());
-    assert_eq!(loaded.config.settings(), ao_core::Settings::default());
+    assert_eq!(loaded.config.settings(), ao_core::DaemonSettings::default());
     assert!(loaded.main_file().is_none());
 }
 

@@ -4,7 +4,7 @@ use ao_config::policy::{PolicyLayer, in_force, in_short, policy_path, read_cases
 use ao_config::shape::PolicyConfig;
 use ao_core::Timestamp;
 use ao_core::policy::Policy;
-use ao_core::pull::Standing;
+use ao_core::pull::AuthorStanding;
 
 /// 16 November 2026.
 const NOW: Timestamp = Timestamp(1_794_830_000_000);
@@ -53,7 +53,7 @@ autoMerge: true
     assert!(policy.approvers.standings.is_empty(), "named people only");
     let globs: Vec<&str> = policy.protected.iter().map(|path| path.glob.as_str()).collect();
     assert_eq!(globs, ["infra/**", "ci/", "*.lock"]);
-    assert_eq!(policy.protected[1].standings, [Standing::Owner].into());
+    assert_eq!(policy.protected[1].standings, [AuthorStanding::Owner].into());
     assert_eq!(policy.forbidden[0].name, "console\\.log");
     assert_eq!(policy.forbidden[1].paths, ["src/"]);
     assert_eq!((policy.freeze.len(), policy.weekly.len()), (1, 1));

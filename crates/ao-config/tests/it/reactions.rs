@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ao_core::incident::IncidentKind;
-use ao_core::notice::Level;
-use ao_core::reaction::{Action, ReactionPatch};
+use ao_core::notice::NoticeLevel;
+use ao_core::reaction::{ReactionAction, ReactionPatch};
 
 use super::support::{read, wrong_with};
 
@@ -28,11 +28,14 @@ fn every_field_reaches_the_core_by_all_its_names() {
         ),
         ("threshold: 10m", ReactionPatch { threshold: minutes(10), ..ReactionPatch::default() }),
         ("cooldown: 1h", ReactionPatch { cooldown: minutes(60), ..ReactionPatch::default() }),
-        ("priority: urgent", ReactionPatch { level: Some(Level::Urgent), ..ReactionPatch::default() }),
-        ("priority: critical", ReactionPatch { level: Some(Level::Urgent), ..ReactionPatch::default() }),
-        ("priority: high", ReactionPatch { level: Some(Level::Action), ..ReactionPatch::default() }),
-        ("priority: medium", ReactionPatch { level: Some(Level::Warning), ..ReactionPatch::default() }),
-        ("priority: low", ReactionPatch { level: Some(Level::Info), ..ReactionPatch::default() }),
+        ("priority: urgent", ReactionPatch { level: Some(NoticeLevel::Urgent), ..ReactionPatch::default() }),
+        (
+            "priority: critical",
+            ReactionPatch { level: Some(NoticeLevel::Urgent), ..ReactionPatch::default() },
+        ),
+        ("priority: high", ReactionPatch { level: Some(NoticeLevel::Action), ..ReactionPatch::default() }),
+        ("priority: medium", ReactionPatch { level: Some(NoticeLevel::Warning), ..ReactionPatch::default() }),
+        ("priority: low", ReactionPatch { level: Some(NoticeLevel::Info), ..ReactionPatch::default() }),
         ("channel: slack", ReactionPatch { channel: Some("slack".into()), ..ReactionPatch::default() }),
         (
             "prompt: 'see {{errors}}'",
@@ -48,7 +51,7 @@ fn every_field_reaches_the_core_by_all_its_names() {
         (
             "{ action: run, command: './tell.sh ${X}', timeout: 5m }",
             ReactionPatch {
-                action: Some(Action::Run),
+                action: Some(ReactionAction::Run),
                 command: Some("./tell.sh ${X}".into()),
                 timeout: minutes(5),
                 ..ReactionPatch::default()
@@ -63,17 +66,17 @@ fn every_field_reaches_the_core_by_all_its_names() {
 #[test]
 fn every_action_is_known_by_all_its_spellings() {
     for (word, action) in [
-        ("send-to-agent", Action::SendToAgent),
-        ("send_to_agent", Action::SendToAgent),
-        ("spawn-agent", Action::SpawnAgent),
-        ("spawn_agent", Action::SpawnAgent),
-        ("notify", Action::Notify),
-        ("merge", Action::Merge),
-        ("auto-merge", Action::Merge),
-        ("rerun-checks", Action::RerunChecks),
-        ("rebase", Action::Rebase),
-        ("escalate", Action::Escalate),
-        ("record", Action::Record),
+        ("send-to-agent", ReactionAction::SendToAgent),
+        ("send_to_agent", ReactionAction::SendToAgent),
+        ("spawn-agent", ReactionAction::SpawnAgent),
+        ("spawn_agent", ReactionAction::SpawnAgent),
+        ("notify", ReactionAction::Notify),
+        ("merge", ReactionAction::Merge),
+        ("auto-merge", ReactionAction::Merge),
+        ("rerun-checks", ReactionAction::RerunChecks),
+        ("rebase", ReactionAction::Rebase),
+        ("escalate", ReactionAction::Escalate),
+        ("record", ReactionAction::Record),
     ] {
         let text = format!("reactions: {{ merge-conflict: {{ action: {word} }} }}\n");
         assert_eq!(patch(&text, "merge-conflicts").action, Some(action), "{word}");
@@ -86,7 +89,10 @@ fn a_name_of_ones_own_is_an_event_of_ones_own() {
         "reactions: { deploy_failed: { action: send-to-agent, message: 'on {{ data.env }}' } }\n",
         "deploy-failed",
     );
-    assert_eq!((own.action, own.message.as_deref()), (Some(Action::SendToAgent), Some("on {{ data.env }}")));
+    assert_eq!(
+        (own.action, own.message.as_deref()),
+        (Some(ReactionAction::SendToAgent), Some("on {{ data.env }}"))
+    );
 }
 
 #[test]

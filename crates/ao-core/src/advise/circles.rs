@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{About, Advice, AdviceKind, Known, shell};
+use super::{AdviceItem, AdviceKind, AdviceSubject, Known, shell};
 use crate::TaskId;
 use crate::state::State;
 
 /// Reports tasks that wait for each other. If circles share a task, one of them is reported, and the next once that
 /// is fixed.
-pub(super) fn circles(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn circles(known: &Known<'_>) -> Vec<AdviceItem> {
     let of = found(known.state).into_iter().map(|circle| {
         let id = circle[0];
         let back = circle.get(1).unwrap_or(&id);
@@ -21,7 +21,13 @@ pub(super) fn circles(known: &Known<'_>) -> Vec<Advice> {
         let why = format!("{id} is blocked by {back}, and that by {id}; none of them ever begins");
         let command =
             format!("ao issue edit {} --not-blocked-by {}", shell(&id.to_string()), shell(&back.key));
-        let one = Advice::new(AdviceKind::Circle, Some(&id.project), About::Task(id.clone()), what, why);
+        let one = AdviceItem::new(
+            AdviceKind::Circle,
+            Some(&id.project),
+            AdviceSubject::Task(id.clone()),
+            what,
+            why,
+        );
         one.unblocks(known.waiters.behind(id).max(1)).command(command)
     });
     of.collect()

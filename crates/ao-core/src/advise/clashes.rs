@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{About, Advice, AdviceKind, Known, shell};
-use crate::forecast::{Clash, Side};
+use super::{AdviceItem, AdviceKind, AdviceSubject, Known, shell};
+use crate::forecast::{Clash, ClashSide};
 use crate::outside::one_line;
 use crate::state::State;
 
@@ -13,7 +13,7 @@ const MOST: usize = 10;
 const FILES: usize = 3;
 
 /// Reports branches that will conflict, each pair once: an agent's workspace and its pull request count as one.
-pub(super) fn clashes(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn clashes(known: &Known<'_>) -> Vec<AdviceItem> {
     let state = known.state;
     let of = state.projects.keys().flat_map(|project| {
         let mut told = BTreeSet::new();
@@ -21,20 +21,20 @@ pub(super) fn clashes(known: &Known<'_>) -> Vec<Advice> {
         news.take(MOST).map(|clash| {
             let (a, b) = (name(state, &clash.a), name(state, &clash.b));
             let about = match &clash.a {
-                Side::Session(id) => About::Session(*id, a.clone()),
-                Side::Pull(pull) => About::Pull(pull.clone()),
+                ClashSide::Session(id) => AdviceSubject::Session(*id, a.clone()),
+                ClashSide::Pull(pull) => AdviceSubject::Pull(pull.clone()),
             };
             let what = format!("{a} and {b} will conflict");
             let command =
                 format!("ao conflicts {} {} --project {}", shell(&a), shell(&b), shell(project.as_str()));
-            Advice::new(AdviceKind::Clash, Some(project), about, what, files(clash)).command(command)
+            AdviceItem::new(AdviceKind::Clash, Some(project), about, what, files(clash)).command(command)
         })
     });
     of.collect()
 }
 
 fn whose(state: &State, clash: &Clash) -> (String, String) {
-    let owner = |side: &Side| match state.owner_of_side(side) {
+    let owner = |side: &ClashSide| match state.owner_of_side(side) {
         Some(session) => session.id.to_string(),
         None => name(state, side),
     };
@@ -42,12 +42,12 @@ fn whose(state: &State, clash: &Clash) -> (String, String) {
     if a <= b { (a, b) } else { (b, a) }
 }
 
-fn name(state: &State, side: &Side) -> String {
+fn name(state: &State, side: &ClashSide) -> String {
     match side {
-        Side::Session(id) => {
+        ClashSide::Session(id) => {
             state.sessions.get(id).map_or_else(|| id.to_string(), |session| session.spec.name.clone())
         }
-        Side::Pull(pull) => format!("!{}", pull.number),
+        ClashSide::Pull(pull) => format!("!{}", pull.number),
     }
 }
 
@@ -63,14 +63,14 @@ fn files(clash: &Clash) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forecast::ClashFile;
+    use crate::forecast::ClashedFile;
     use crate::{ProjectId, PullId};
 
     #[test]
     fn what_they_disagree_on_is_named_and_much_is_counted() {
         let project = ProjectId::new("app");
-        let pull = |number| Side::Pull(PullId { project: project.clone(), number });
-        let file = |path: &str| ClashFile { path: path.into(), hunks: vec![] };
+        let pull = |number| ClashSide::Pull(PullId { project: project.clone(), number });
+        let file = |path: &str| ClashedFile { path: path.into(), hunks: vec![] };
         let clash = Clash { a: pull(1), b: pull(2), files: ["a", "b\nc", "d", "e"].map(file).into() };
         assert_eq!(files(&clash), "both change a, bc, d and 1 more; whoever lands second has to rebase");
     }

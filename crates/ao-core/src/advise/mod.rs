@@ -23,12 +23,12 @@ type Known<'a> = WorkView<'a>;
 
 /// A piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Advice {
+pub struct AdviceItem {
     /// Starts at 1, the most pressing.
     pub rank: u32,
     pub kind: AdviceKind,
     pub project: Option<ProjectId>,
-    pub about: About,
+    pub about: AdviceSubject,
     pub what: String,
     pub why: String,
     /// The number of others that can continue once it is done.
@@ -39,7 +39,7 @@ pub struct Advice {
 
 /// The subject of a piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum About {
+pub enum AdviceSubject {
     Host,
     Project(ProjectId),
     Session(SessionId, String),
@@ -84,7 +84,7 @@ pub enum AdviceKind {
 }
 
 /// Returns all advice, the most pressing first.
-pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec<Advice> {
+pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec<AdviceItem> {
     let rules = [
         work::memory,
         work::answers,
@@ -99,18 +99,18 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
         clashes::clashes,
     ];
     let known = Known::of(state, now);
-    let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(&known)).collect();
+    let mut advice: Vec<AdviceItem> = rules.iter().flat_map(|rule| rule(&known)).collect();
     // Includes everything else that waits for a person, so that no advice means that nothing does.
     let rest = work::rest(&known, &advice);
     advice.extend(rest);
     advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);
     // Unblocking others can outweigh urgency: each of them counts as much as two kinds. A change that others wait for
     // and only a person holds up comes before everything that unblocks as many.
-    let kind = |one: &Advice| match one.kind {
+    let kind = |one: &AdviceItem| match one.kind {
         AdviceKind::Review | AdviceKind::Merge if one.unblocks > 0 => -1,
         kind => i64::from(kind as u8),
     };
-    let pressing = |one: &Advice| kind(one) - 2 * i64::from(one.unblocks.min(50));
+    let pressing = |one: &AdviceItem| kind(one) - 2 * i64::from(one.unblocks.min(50));
     advice.sort_by_cached_key(|one| (pressing(one), Reverse(one.unblocks), one.about.clone()));
     for (n, one) in advice.iter_mut().enumerate() {
         one.rank = n as u32 + 1;
@@ -118,9 +118,15 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
     advice
 }
 
-impl Advice {
-    fn new(kind: AdviceKind, project: Option<&ProjectId>, about: About, what: String, why: String) -> Advice {
-        Advice {
+impl AdviceItem {
+    fn new(
+        kind: AdviceKind,
+        project: Option<&ProjectId>,
+        about: AdviceSubject,
+        what: String,
+        why: String,
+    ) -> AdviceItem {
+        AdviceItem {
             rank: 0,
             kind,
             project: project.cloned(),
@@ -132,12 +138,12 @@ impl Advice {
         }
     }
 
-    fn unblocks(self, unblocks: usize) -> Advice {
-        Advice { unblocks: u32::try_from(unblocks).unwrap_or(u32::MAX), ..self }
+    fn unblocks(self, unblocks: usize) -> AdviceItem {
+        AdviceItem { unblocks: u32::try_from(unblocks).unwrap_or(u32::MAX), ..self }
     }
 
-    fn command(self, command: String) -> Advice {
-        Advice { command, ..self }
+    fn command(self, command: String) -> AdviceItem {
+        AdviceItem { command, ..self }
     }
 }
 
@@ -177,14 +183,14 @@ impl AdviceKind {
     }
 }
 
-impl fmt::Display for About {
+impl fmt::Display for AdviceSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            About::Host => write!(f, "this machine"),
-            About::Project(project) => write!(f, "{project}"),
-            About::Session(_, name) => write!(f, "{name}"),
-            About::Pull(pull) => write!(f, "{pull}"),
-            About::Task(task) => write!(f, "{task}"),
+            AdviceSubject::Host => write!(f, "this machine"),
+            AdviceSubject::Project(project) => write!(f, "{project}"),
+            AdviceSubject::Session(_, name) => write!(f, "{name}"),
+            AdviceSubject::Pull(pull) => write!(f, "{pull}"),
+            AdviceSubject::Task(task) => write!(f, "{task}"),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Advice about pull requests, their checks and their base.
 
-use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
+use super::{AdviceItem, AdviceKind, AdviceSubject, Known, others_wait, shell, since};
 use crate::health::flake_of;
 use crate::incident::{IncidentKind, ProblemId, Subject};
 use crate::outside::{cut, one_line};
 use crate::policy::MergeRule;
-use crate::pull::{Green, Pull};
-use crate::work::{CheckSummary, Turn, WorkStage, open_pulls};
+use crate::pull::{ChecksVerdict, Pull};
+use crate::work::{CheckSummary, WorkStage, WorkTurn, open_pulls};
 
 /// The number of bytes of a title that are shown.
 const TITLE: usize = 80;
 
 /// Reports checks that fail on the base itself, because every change that fails them the same way is held.
-pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn base_red(known: &Known<'_>) -> Vec<AdviceItem> {
     let state = known.state;
     let red = state.incidents.values().filter(|incident| incident.key.kind == IncidentKind::BaseRed);
     let of = red.filter_map(|incident| {
@@ -34,25 +34,26 @@ pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
             shell(&format!("Mend {} on {}", known.check, known.branch)),
             shell(id.as_str())
         );
-        let one = Advice::new(AdviceKind::BaseRed, Some(id), About::Project(id.clone()), what, why);
+        let one =
+            AdviceItem::new(AdviceKind::BaseRed, Some(id), AdviceSubject::Project(id.clone()), what, why);
         Some(one.unblocks(held).command(command))
     });
     of.collect()
 }
 
 /// Reports pull requests that are ready, lack one thing, or block others.
-pub(super) fn pulls(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn pulls(known: &Known<'_>) -> Vec<AdviceItem> {
     open_pulls(known.state).filter_map(|pull| of_pull(known, pull)).collect()
 }
 
-fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
+fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<AdviceItem> {
     let work = known.pull(pull);
     let (id, title) = (&pull.id, one_line(&cut(&pull.facts.title, TITLE)));
     let waiting = work.unblocks as usize;
     let advice = |kind, what, why| {
         let command =
             work.step.command.clone().unwrap_or_else(|| format!("ao pr show {}", shell(&id.to_string())));
-        let one = Advice::new(kind, Some(&id.project), About::Pull(id.clone()), what, why);
+        let one = AdviceItem::new(kind, Some(&id.project), AdviceSubject::Pull(id.clone()), what, why);
         Some(one.unblocks(waiting).command(command))
     };
     let others = others_wait(waiting);
@@ -64,16 +65,16 @@ fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
         return advice(AdviceKind::Thread, what, why).map(|one| one.command(command));
     }
     match (work.step.turn, work.step.stage) {
-        (Turn::You, WorkStage::Merge) if !pull.approvals().is_empty() => {
-            let green = if pull.green() == Green::Yes { " and green" } else { "" };
+        (WorkTurn::You, WorkStage::Merge) if !pull.approvals().is_empty() => {
+            let green = if pull.green() == ChecksVerdict::Yes { " and green" } else { "" };
             let what = format!("{id} is approved{green}, one command away: {title}");
             advice(AdviceKind::Merge, what, format!("nothing stands in the way of its merge{others}"))
         }
-        (Turn::You, WorkStage::Merge) => {
+        (WorkTurn::You, WorkStage::Merge) => {
             let why = format!("its policy allows it, and nothing merges it unasked{others}");
             advice(AdviceKind::Merge, format!("{id} waits for you to merge it: {title}"), why)
         }
-        (Turn::You, WorkStage::Review | WorkStage::Decision) => {
+        (WorkTurn::You, WorkStage::Review | WorkStage::Decision) => {
             let what = format!("{id} {}: {title}", work.step.says);
             let checks = match work.checks {
                 CheckSummary::Green => "its checks pass",
@@ -84,7 +85,7 @@ fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
             let then = work.step.then.as_ref().map(|then| format!("; then `{then}`")).unwrap_or_default();
             advice(AdviceKind::Review, what, format!("for {since}, and {checks}{others}{then}"))
         }
-        _ if waiting > 0 && work.step.turn != Turn::Queue => {
+        _ if waiting > 0 && work.step.turn != WorkTurn::Queue => {
             let what = match waiting {
                 1 => format!("{id} blocks one other: {title}"),
                 waiting => format!("{id} blocks {waiting} others: {title}"),
@@ -115,7 +116,7 @@ fn only_thread(known: &Known<'_>, pull: &Pull) -> Option<(String, String)> {
 }
 
 /// Reports failures that were flaky before.
-pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn flaky(known: &Known<'_>) -> Vec<AdviceItem> {
     let state = known.state;
     let failed = state.incidents.values().filter(|incident| {
         incident.key.kind == IncidentKind::CiFailed && incident.absent.is_none() && incident.doubt.is_none()
@@ -131,7 +132,8 @@ pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
             one_line(&cut(&flake.excerpt, TITLE))
         );
         let command = format!("ao check rerun {} --pull {}", shell(&flake.check), shell(&id.to_string()));
-        let one = Advice::new(AdviceKind::Flaky, Some(&id.project), About::Pull(id.clone()), what, why);
+        let one =
+            AdviceItem::new(AdviceKind::Flaky, Some(&id.project), AdviceSubject::Pull(id.clone()), what, why);
         let waiting = state.pulls.get(id).map_or(0, |pull| behind(known, pull));
         Some(one.unblocks(waiting).command(command))
     });

@@ -1,36 +1,36 @@
 //! Advice about agents, tasks and their budgets.
 
-use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
+use super::{AdviceItem, AdviceKind, AdviceSubject, Known, others_wait, shell, since};
 use crate::TaskId;
 use crate::assign::{Intake, promised};
-use crate::evidence::Activity;
+use crate::evidence::AgentActivity;
 use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
-use crate::session::{HoldKind, Phase, Role, Session};
+use crate::session::{HoldKind, Phase, Session, SessionRole};
 use crate::state::State;
 use crate::task::Task;
-use crate::work::{NextStep, Turn, open_pulls};
+use crate::work::{NextStep, WorkTurn, open_pulls};
 
 /// The number of bytes of a quoted text that are shown.
 const SAID: usize = 160;
 /// The number of turns without a pull request that counts as a lot.
 const MANY_TURNS: u64 = 30;
 
-pub(super) fn memory(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn memory(known: &Known<'_>) -> Vec<AdviceItem> {
     let state = known.state;
     let Some(free_mb) = state.scarce_mb else { return vec![] };
     let queued = state.live().filter(|session| matches!(session.phase, Phase::Queued { .. })).count();
     let what = "no agent can start: the memory is short".to_owned();
     let why = format!("{free_mb} MB are free, and {} have to be; {queued} wait", state.settings.min_free_mb);
-    let advice = Advice::new(AdviceKind::Memory, None, About::Host, what, why);
+    let advice = AdviceItem::new(AdviceKind::Memory, None, AdviceSubject::Host, what, why);
     vec![advice.unblocks(queued).command("ao plan".into())]
 }
 
 /// Reports agents that ask a question.
-pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn answers(known: &Known<'_>) -> Vec<AdviceItem> {
     let (state, now) = (known.state, known.now);
-    let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
+    let asking = state.live().filter(|session| session.judgement.activity == AgentActivity::NeedsInput);
     let of = asking.map(|session| {
         let since = since(now, session.dialogs.open.unwrap_or(session.activity_since));
         let waiting = behind(known, session);
@@ -45,7 +45,7 @@ pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
 }
 
 /// Reports incidents that agents and orchestrators have given up on.
-pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn needs_you(known: &Known<'_>) -> Vec<AdviceItem> {
     let (state, now) = (known.state, known.now);
     let told_elsewhere = [
         IncidentKind::AgentNeedsInput,
@@ -81,8 +81,8 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
                 Some(advice.unblocks(waiting).command(format!("ao explain {name}")))
             }
             Subject::Pull(pull) => {
-                let about = About::Pull(pull.clone());
-                let advice = Advice::new(
+                let about = AdviceSubject::Pull(pull.clone());
+                let advice = AdviceItem::new(
                     AdviceKind::NeedsYou,
                     Some(&pull.project),
                     about,
@@ -93,9 +93,9 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
                 Some(advice.unblocks(waiting).command(format!("ao pr show {}", shell(&pull.to_string()))))
             }
             Subject::Project(project) => {
-                let about = About::Project(project.clone());
+                let about = AdviceSubject::Project(project.clone());
                 let advice =
-                    Advice::new(AdviceKind::NeedsYou, Some(project), about, what(project.as_str()), why);
+                    AdviceItem::new(AdviceKind::NeedsYou, Some(project), about, what(project.as_str()), why);
                 let command = match incident.key.kind {
                     IncidentKind::RepositoryChanged => "ao trust-project",
                     _ => "ao status --project",
@@ -103,7 +103,13 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
                 Some(advice.command(format!("{command} {}", shell(project.as_str()))))
             }
             Subject::Host => {
-                let advice = Advice::new(AdviceKind::NeedsYou, None, About::Host, what("this machine"), why);
+                let advice = AdviceItem::new(
+                    AdviceKind::NeedsYou,
+                    None,
+                    AdviceSubject::Host,
+                    what("this machine"),
+                    why,
+                );
                 Some(advice.command("ao doctor".into()))
             }
         }
@@ -112,7 +118,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
 }
 
 /// Reports spent budgets and limited accounts, while sessions wait for them.
-pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn spent(known: &Known<'_>) -> Vec<AdviceItem> {
     let (state, now) = (known.state, known.now);
     let mut advice = Vec::new();
     for (budget, cap) in state.capped() {
@@ -120,12 +126,12 @@ pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
             state.live_under(budget).into_iter().filter(|session| !session.holds.is_empty()).collect();
         let Some(first) = held.first() else { continue };
         let about = match budget.project() {
-            Some(project) => About::Project(project.clone()),
-            None => About::Host,
+            Some(project) => AdviceSubject::Project(project.clone()),
+            None => AdviceSubject::Host,
         };
         let what = format!("{} held by a budget", how_many(held.len()));
         let command = format!("ao resume {} --of {} --usd AMOUNT", first.spec.name, budget.word());
-        let one = Advice::new(AdviceKind::Spent, budget.project(), about, what, one_line(&cap.why));
+        let one = AdviceItem::new(AdviceKind::Spent, budget.project(), about, what, one_line(&cap.why));
         advice.push(one.unblocks(held.len()).command(command));
     }
     for (account, until) in &state.accounts {
@@ -133,7 +139,7 @@ pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
         if held > 0 && *until > now {
             let what = format!("{} held by the provider's limit of {}", how_many(held), one_line(account));
             let why = format!("it ends by itself in {}", since(*until, now));
-            let one = Advice::new(AdviceKind::Spent, None, About::Host, what, why);
+            let one = AdviceItem::new(AdviceKind::Spent, None, AdviceSubject::Host, what, why);
             advice.push(one.command("ao budget".into()));
         }
     }
@@ -148,13 +154,13 @@ fn how_many(sessions: usize) -> String {
 }
 
 /// Reports agents that spend their budget and have shown no result.
-pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn burns(known: &Known<'_>) -> Vec<AdviceItem> {
     let state = known.state;
     let at_work = state.live().filter(|session| {
-        session.spec.role == Role::Worker
+        session.spec.role == SessionRole::Worker
             && matches!(session.phase, Phase::Running { .. })
             && session.pulls.is_empty()
-            && session.judgement.activity != Activity::NeedsInput
+            && session.judgement.activity != AgentActivity::NeedsInput
     });
     let of = at_work.filter_map(|session| {
         let why = match session.spec.limits.nearly_reached(&session.usage.spend) {
@@ -171,7 +177,7 @@ pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
 }
 
 /// Reports tasks that wait for a person.
-pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
+pub(super) fn tasks(known: &Known<'_>) -> Vec<AdviceItem> {
     let (state, now) = (known.state, known.now);
     let intakes: Vec<Intake<'_>> =
         state.projects.keys().filter_map(|id| Intake::of(state, id, now)).collect();
@@ -200,7 +206,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
         // A person has to read the text of a stranger before an agent works on it.
         let verb = if kind == AdviceKind::Trust { "issue show" } else { "spawn" };
         let command = format!("ao {verb} {} --project {}", shell(&id.key), shell(id.project.as_str()));
-        let one = Advice::new(kind, Some(&id.project), About::Task(id.clone()), what, why);
+        let one = AdviceItem::new(kind, Some(&id.project), AdviceSubject::Task(id.clone()), what, why);
         Some(one.unblocks(waiting).command(command))
     });
     of.collect()
@@ -215,18 +221,18 @@ fn is_left(state: &State, id: &TaskId, facts: &Task) -> bool {
 }
 
 /// Reports sessions and pull requests that wait for a person and that no other advice covers.
-pub(super) fn rest(known: &Known<'_>, told: &[Advice]) -> Vec<Advice> {
+pub(super) fn rest(known: &Known<'_>, told: &[AdviceItem]) -> Vec<AdviceItem> {
     let state = known.state;
-    let is_told = |about: &About| told.iter().any(|one| one.about == *about);
+    let is_told = |about: &AdviceSubject| told.iter().any(|one| one.about == *about);
     // A shared budget is reported once for all its sessions.
     let shared =
         |session: &Session| session.holds.keys().any(|kind| kind.is_budget() && *kind != HoldKind::Budget);
     let of_sessions = state.sessions.values().filter(|session| !shared(session)).filter_map(|session| {
         let name = &session.spec.name;
         let work = known.session(session);
-        let of_pull = work.pull.as_ref().is_some_and(|pull| pull.step.turn == Turn::You);
-        let about = About::Session(session.id, name.clone());
-        if work.step.turn != Turn::You || of_pull || is_told(&about) {
+        let of_pull = work.pull.as_ref().is_some_and(|pull| pull.step.turn == WorkTurn::You);
+        let about = AdviceSubject::Session(session.id, name.clone());
+        if work.step.turn != WorkTurn::You || of_pull || is_told(&about) {
             return None;
         }
         let what = format!("{name} needs you: {}", work.step.says);
@@ -236,13 +242,13 @@ pub(super) fn rest(known: &Known<'_>, told: &[Advice]) -> Vec<Advice> {
     });
     let of_pulls = open_pulls(state).filter_map(|pull| {
         let work = known.pull(pull);
-        let about = About::Pull(pull.id.clone());
-        if work.step.turn != Turn::You || is_told(&about) {
+        let about = AdviceSubject::Pull(pull.id.clone());
+        if work.step.turn != WorkTurn::You || is_told(&about) {
             return None;
         }
         let what = format!("{} {}: {}", pull.id, work.step.says, one_line(&cut(&pull.facts.title, SAID)));
         let why = since_words(known, &work.step);
-        let one = Advice::new(AdviceKind::NeedsYou, Some(&pull.id.project), about, what, why);
+        let one = AdviceItem::new(AdviceKind::NeedsYou, Some(&pull.id.project), about, what, why);
         let command =
             work.step.command.unwrap_or_else(|| format!("ao pr show {}", shell(&pull.id.to_string())));
         Some(one.unblocks(work.unblocks as usize).command(command))
@@ -254,9 +260,9 @@ fn since_words(known: &Known<'_>, step: &NextStep) -> String {
     format!("for {}", since(known.now, step.since))
 }
 
-fn about_session(kind: AdviceKind, session: &Session, what: String, why: String) -> Advice {
-    let about = About::Session(session.id, session.spec.name.clone());
-    Advice::new(kind, Some(&session.spec.project), about, what, why)
+fn about_session(kind: AdviceKind, session: &Session, what: String, why: String) -> AdviceItem {
+    let about = AdviceSubject::Session(session.id, session.spec.name.clone());
+    AdviceItem::new(kind, Some(&session.spec.project), about, what, why)
 }
 
 /// Returns the number of tasks that wait for the one that a session works on.

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AutoAssign, Choice, Specialist, choose};
-use crate::budget::Budget;
-use crate::errand::{Order, Requester};
+use super::{AutoAssign, Choice, SpecialistAgent, choose};
+use crate::budget::BudgetScope;
+use crate::errand::{JobOrder, Requester};
 use crate::project::Project;
 use crate::refusal::Refusal;
 use crate::schedule::{Obstacle, Slots, fairest};
@@ -87,7 +87,7 @@ pub(crate) fn promised(state: &State, now: Timestamp) -> Slots<'_> {
         slots.take(project, specialist);
     }
     for errand in state.errands.values() {
-        if let Order::Assign { task, agent, .. } = &errand.order {
+        if let JobOrder::Assign { task, agent, .. } = &errand.order {
             slots.take(&task.project, agent.as_deref());
         }
     }
@@ -145,17 +145,17 @@ impl<'a> Intake<'a> {
         let (id, project) = state.projects.get_key_value(id)?;
         let auto = project.config.auto_assign.as_ref()?;
         let ordered = state.errands.values().filter_map(|errand| match &errand.order {
-            Order::Assign { task, .. } => Some(task),
+            JobOrder::Assign { task, .. } => Some(task),
             _ => None,
         });
         let (mut spent, mut spent_tasks) = (None, BTreeMap::new());
         for (budget, cap) in state.capped() {
             match budget {
-                Budget::Task(task) => {
+                BudgetScope::Task(task) => {
                     spent_tasks.insert(task, cap.why.as_str());
                 }
-                Budget::Project(of) | Budget::ProjectDay(of) if of != id => {}
-                Budget::Project(_) | Budget::ProjectDay(_) | Budget::Day => {
+                BudgetScope::Project(of) | BudgetScope::ProjectDay(of) if of != id => {}
+                BudgetScope::Project(_) | BudgetScope::ProjectDay(_) | BudgetScope::Day => {
                     spent = spent.or(Some(cap.why.as_str()));
                 }
             }
@@ -184,7 +184,7 @@ impl<'a> Intake<'a> {
     /// This is the one place that decides who may work: among equal matches, an agent with an unusable account is
     /// chosen only if there is no other.
     pub(crate) fn choose(&self, facts: &Task, slots: Option<&Slots<'_>>) -> Option<Choice<'a>> {
-        let room = |specialist: &Specialist| {
+        let room = |specialist: &SpecialistAgent| {
             let usable = !self.state.accounts.contains_key(&specialist.account);
             usable.then(|| slots.map_or(0, |slots| slots.room_for(specialist)))
         };
@@ -255,8 +255,8 @@ impl Kept<'_> {
 }
 
 /// Returns the job that assigns a task to an agent.
-pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Requester) {
-    let order = Order::Assign {
+pub(crate) fn order(pick: &Pick<'_>) -> (String, JobOrder, Requester) {
+    let order = JobOrder::Assign {
         task: pick.task.clone(),
         agent: pick.choice.id().map(str::to_owned),
         why: pick.choice.why(&pick.facts.labels),

@@ -42,7 +42,7 @@ pub struct AutoAssign {
 /// An agent for certain tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Specialist {
+pub struct SpecialistAgent {
     pub id: String,
     /// Takes only tasks with one of these labels; all if empty.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]

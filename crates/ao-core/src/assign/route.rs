@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::{AutoAssign, Specialist, has, has_any};
+use super::{AutoAssign, SpecialistAgent, has, has_any};
 
 /// The agent that gets a task, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice<'a> {
     /// The specialist; the project's own agent if absent.
-    pub specialist: Option<&'a Specialist>,
+    pub specialist: Option<&'a SpecialistAgent>,
     /// There are specialists, but none of them matches the task.
     passed_over: bool,
 }
@@ -42,16 +42,16 @@ impl<'s> Choice<'s> {
 /// A specialist that cannot work at present has `None` as room.
 pub fn choose<'a>(
     auto: &AutoAssign,
-    specialists: &'a [Specialist],
+    specialists: &'a [SpecialistAgent],
     labels: &BTreeSet<String>,
-    room: impl Fn(&Specialist) -> Option<u32>,
+    room: impl Fn(&SpecialistAgent) -> Option<u32>,
 ) -> Option<Choice<'a>> {
-    let fits = |specialist: &&Specialist| {
+    let fits = |specialist: &&SpecialistAgent| {
         (specialist.labels.is_empty() || has_any(labels, &specialist.labels))
             && !has_any(labels, &specialist.exclude_labels)
     };
     let shared =
-        |specialist: &Specialist| specialist.labels.iter().filter(|label| has(labels, label)).count();
+        |specialist: &SpecialistAgent| specialist.labels.iter().filter(|label| has(labels, label)).count();
     // `min_by_key` returns the first of equal ones.
     let best = specialists
         .iter()
@@ -65,7 +65,7 @@ pub fn choose<'a>(
     }
 }
 
-fn why(specialist: &Specialist, labels: &BTreeSet<String>) -> String {
+fn why(specialist: &SpecialistAgent, labels: &BTreeSet<String>) -> String {
     let shared = specialist.labels.iter().filter(|label| has(labels, label));
     let shared: Vec<String> = shared.map(|label| format!("`{label}`")).collect();
     let skills = match specialist.skills.is_empty() {
@@ -86,19 +86,19 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    fn specialist(id: &str, labels: &[&str], exclude: &[&str]) -> Specialist {
-        Specialist {
+    fn specialist(id: &str, labels: &[&str], exclude: &[&str]) -> SpecialistAgent {
+        SpecialistAgent {
             id: id.into(),
             labels: set(labels),
             exclude_labels: set(exclude),
             account: id.into(),
-            ..Specialist::default()
+            ..SpecialistAgent::default()
         }
     }
 
-    fn chosen(specialists: &[Specialist], labels: &[&str], only: bool) -> String {
+    fn chosen(specialists: &[SpecialistAgent], labels: &[&str], only: bool) -> String {
         let auto = AutoAssign { specialists_only: only, account: "own".into(), ..AutoAssign::default() };
-        let room = |specialist: &Specialist| Some(specialist.max_parallel.unwrap_or(u32::MAX));
+        let room = |specialist: &SpecialistAgent| Some(specialist.max_parallel.unwrap_or(u32::MAX));
         match choose(&auto, specialists, &set(labels), room) {
             Some(choice) => choice.id().unwrap_or("own").to_owned(),
             None => "nobody".into(),
@@ -111,7 +111,7 @@ mod tests {
         let back = specialist("back", &["backend", "api"], &[]);
         let any = specialist("any", &[], &["secret"]);
         let both = [front.clone(), back.clone()];
-        let table: &[(&[Specialist], &[&str], &str)] = &[
+        let table: &[(&[SpecialistAgent], &[&str], &str)] = &[
             (&both, &["frontend"], "front"),
             (&both, &["UI"], "front"),
             (&both, &["api"], "back"),
@@ -128,14 +128,17 @@ mod tests {
             // The same filters: the one with more room.
             (
                 &[
-                    Specialist { max_parallel: Some(1), ..back.clone() },
-                    Specialist { id: "roomy".into(), max_parallel: Some(3), ..back },
+                    SpecialistAgent { max_parallel: Some(1), ..back.clone() },
+                    SpecialistAgent { id: "roomy".into(), max_parallel: Some(3), ..back },
                 ],
                 &["api"],
                 "roomy",
             ),
             (
-                &[any.clone(), Specialist { id: "named".into(), named: true, ..specialist("", &[], &[]) }],
+                &[
+                    any.clone(),
+                    SpecialistAgent { id: "named".into(), named: true, ..specialist("", &[], &[]) },
+                ],
                 &[],
                 "named",
             ),
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_choice_says_why() {
-        let skilled = Specialist { skills: vec!["css".into()], ..specialist("front", &["ui"], &[]) };
+        let skilled = SpecialistAgent { skills: vec!["css".into()], ..specialist("front", &["ui"], &[]) };
         let specialists = [skilled];
         let auto = AutoAssign::default();
         let choice = choose(&auto, &specialists, &set(&["UI", "bug"]), |_| Some(1)).unwrap();

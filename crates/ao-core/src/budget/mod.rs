@@ -6,12 +6,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use usage::{Budget, BudgetEvent, BudgetInput, BudgetUsage, Cap};
+pub use usage::{BudgetCap, BudgetEvent, BudgetInput, BudgetScope, BudgetUsage};
 pub(crate) use usage::{GRACE, decide, evolve};
 
 /// The amounts spent. `None` means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spend {
+pub struct UsageTotal {
     /// Millionths of a dollar.
     pub micros: Option<u64>,
     pub tokens: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Spend {
 
 /// Limits on spending. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Limits {
+pub struct SpendLimits {
     pub micros: Option<u64>,
     pub tokens: Option<u64>,
     pub turns: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Limits {
 
 /// A limit and how much of it is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reached {
+pub struct ReachedLimit {
     pub what: &'static str,
     pub spent: u64,
     pub limit: u64,
@@ -43,11 +43,11 @@ const SOFT_MARK_PERCENT: u64 = 80;
 /// The share of a limit at which even a running turn is ended.
 const OVERDRAWN_PERCENT: u64 = 110;
 
-impl Spend {
+impl UsageTotal {
     /// Merges a later report of the same counters. Counters never run backwards: a report that lost its history, as
     /// after a resume, must not grant a fresh budget.
-    pub fn later(self, report: Spend) -> Spend {
-        Spend {
+    pub fn later(self, report: UsageTotal) -> UsageTotal {
+        UsageTotal {
             micros: self.micros.max(report.micros),
             tokens: self.tokens.max(report.tokens),
             turns: self.turns.max(report.turns),
@@ -56,12 +56,12 @@ impl Spend {
     }
 
     /// Returns the sum of both. An unknown amount counts as zero if the other is known.
-    pub fn plus(self, other: Spend) -> Spend {
+    pub fn plus(self, other: UsageTotal) -> UsageTotal {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (known, None) | (None, known) => known,
         };
-        Spend {
+        UsageTotal {
             micros: sum(self.micros, other.micros),
             tokens: sum(self.tokens, other.tokens),
             turns: self.turns.saturating_add(other.turns),
@@ -70,12 +70,12 @@ impl Spend {
     }
 
     /// Adds the growth between two reports of one session to a wider budget.
-    pub fn add_growth(self, before: Spend, after: Spend) -> Spend {
+    pub fn add_growth(self, before: UsageTotal, after: UsageTotal) -> UsageTotal {
         let grow = |total: Option<u64>, before: Option<u64>, after: Option<u64>| match after {
             Some(after) => Some(total.unwrap_or(0).saturating_add(after.saturating_sub(before.unwrap_or(0)))),
             None => total,
         };
-        Spend {
+        UsageTotal {
             micros: grow(self.micros, before.micros, after.micros),
             tokens: grow(self.tokens, before.tokens, after.tokens),
             turns: self.turns.saturating_add(after.turns.saturating_sub(before.turns)),
@@ -84,21 +84,21 @@ impl Spend {
     }
 }
 
-impl Limits {
+impl SpendLimits {
     /// Returns the first limit that is reached. An unknown cost reaches none; time and turns still count.
-    pub fn reached(&self, spend: &Spend) -> Option<Reached> {
+    pub fn reached(&self, spend: &UsageTotal) -> Option<ReachedLimit> {
         self.at_percent(spend, 100)
     }
 
     /// Returns the first limit whose soft mark is reached.
-    pub fn nearly_reached(&self, spend: &Spend) -> Option<Reached> {
+    pub fn nearly_reached(&self, spend: &UsageTotal) -> Option<ReachedLimit> {
         self.at_percent(spend, SOFT_MARK_PERCENT)
     }
 
     /// Returns the first limit that is exceeded so far that even a running turn has to end. Turns are excluded,
     /// because a turn is counted when it begins.
-    pub fn overdrawn(&self, spend: &Spend) -> Option<Reached> {
-        Limits { turns: None, ..*self }.at_percent(spend, OVERDRAWN_PERCENT)
+    pub fn overdrawn(&self, spend: &UsageTotal) -> Option<ReachedLimit> {
+        SpendLimits { turns: None, ..*self }.at_percent(spend, OVERDRAWN_PERCENT)
     }
 
     /// Returns the seconds after which a running turn is ended.
@@ -109,10 +109,10 @@ impl Limits {
 
     /// Returns whether there is no limit.
     pub fn is_empty(&self) -> bool {
-        *self == Limits::default()
+        *self == SpendLimits::default()
     }
 
-    fn at_percent(&self, spend: &Spend, percent: u64) -> Option<Reached> {
+    fn at_percent(&self, spend: &UsageTotal, percent: u64) -> Option<ReachedLimit> {
         [
             ("cost", spend.micros, self.micros),
             ("tokens", spend.tokens, self.tokens),
@@ -122,7 +122,7 @@ impl Limits {
         .into_iter()
         .find_map(|(what, spent, limit)| {
             let (spent, limit) = (spent?, limit?);
-            (u128::from(spent) * 100 >= u128::from(limit) * u128::from(percent)).then_some(Reached {
+            (u128::from(spent) * 100 >= u128::from(limit) * u128::from(percent)).then_some(ReachedLimit {
                 what,
                 spent,
                 limit,
@@ -131,7 +131,7 @@ impl Limits {
     }
 }
 
-impl Reached {
+impl ReachedLimit {
     /// Returns the option of `ao resume` that lets it continue: twice the present amount.
     pub fn option(&self) -> String {
         let twice = self.spent.max(self.limit).saturating_mul(2);
@@ -143,7 +143,7 @@ impl Reached {
     }
 }
 
-impl fmt::Display for Reached {
+impl fmt::Display for ReachedLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.what {
             "cost" => write!(f, "cost {} of {}", dollars(Some(self.spent)), dollars(Some(self.limit))),
@@ -168,25 +168,25 @@ mod tests {
     /// acceptance: B3
     #[test]
     fn an_unknown_cost_is_unknown_and_never_zero() {
-        let spend = Spend { turns: 7, seconds: 60, ..Spend::default() };
+        let spend = UsageTotal { turns: 7, seconds: 60, ..UsageTotal::default() };
         assert_eq!(dollars(spend.micros), "unknown");
-        let one_dollar = Limits { micros: Some(1_000_000), ..Limits::default() };
+        let one_dollar = SpendLimits { micros: Some(1_000_000), ..SpendLimits::default() };
         assert_eq!(one_dollar.reached(&spend), None);
-        let by_turns = Limits { turns: Some(7), ..one_dollar };
+        let by_turns = SpendLimits { turns: Some(7), ..one_dollar };
         assert_eq!(by_turns.reached(&spend).unwrap().to_string(), "turns 7 of 7");
     }
 
     #[test]
     fn a_counter_that_starts_again_hands_out_no_fresh_budget() {
-        let before = Spend { micros: Some(900_000), turns: 5, ..Spend::default() };
-        let after = before.later(Spend { micros: Some(100), turns: 1, ..Spend::default() });
+        let before = UsageTotal { micros: Some(900_000), turns: 5, ..UsageTotal::default() };
+        let after = before.later(UsageTotal { micros: Some(100), turns: 1, ..UsageTotal::default() });
         assert_eq!(after, before);
     }
 
     #[test]
     fn the_soft_mark_comes_before_the_limit() {
-        let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
-        let spend = |micros| Spend { micros: Some(micros), ..Spend::default() };
+        let limits = SpendLimits { micros: Some(1_000_000), ..SpendLimits::default() };
+        let spend = |micros| UsageTotal { micros: Some(micros), ..UsageTotal::default() };
         assert_eq!(limits.nearly_reached(&spend(799_999)), None);
         assert_eq!(limits.nearly_reached(&spend(800_000)).unwrap().to_string(), "cost $0.80 of $1.00");
         assert_eq!(limits.reached(&spend(999_999)), None);
@@ -195,17 +195,17 @@ mod tests {
 
     #[test]
     fn a_turn_that_runs_is_let_be_until_a_limit_is_passed_by_a_tenth() {
-        let limits = Limits { micros: Some(1_000_000), turns: Some(3), seconds: Some(15), tokens: None };
-        let spend = Spend { micros: Some(1_099_999), turns: 9, seconds: 16, ..Spend::default() };
+        let limits = SpendLimits { micros: Some(1_000_000), turns: Some(3), seconds: Some(15), tokens: None };
+        let spend = UsageTotal { micros: Some(1_099_999), turns: 9, seconds: 16, ..UsageTotal::default() };
         assert_eq!(limits.overdrawn(&spend), None);
         assert_eq!(limits.overdrawn_seconds(), Some(17));
-        assert_eq!(limits.overdrawn(&Spend { seconds: 17, ..spend }).unwrap().what, "time");
-        assert_eq!(limits.overdrawn(&Spend { micros: Some(1_100_000), ..spend }).unwrap().what, "cost");
+        assert_eq!(limits.overdrawn(&UsageTotal { seconds: 17, ..spend }).unwrap().what, "time");
+        assert_eq!(limits.overdrawn(&UsageTotal { micros: Some(1_100_000), ..spend }).unwrap().what, "cost");
     }
 
     #[test]
     fn what_to_type_for_more_is_said_in_full() {
-        let reached = |what, spent, limit| Reached { what, spent, limit }.option();
+        let reached = |what, spent, limit| ReachedLimit { what, spent, limit }.option();
         assert_eq!(reached("cost", 1_200_000, 1_000_000), "--usd 2.40");
         assert_eq!(reached("turns", 3, 3), "--turns 6");
         assert_eq!(reached("time", 60, 50), "--time 120s");
@@ -213,10 +213,10 @@ mod tests {
 
     #[test]
     fn growth_counts_each_dollar_once() {
-        let total = Spend::default();
-        let one = Spend { micros: Some(10), turns: 1, ..Spend::default() };
-        let two = Spend { micros: Some(30), turns: 2, ..Spend::default() };
-        let total = total.add_growth(Spend::default(), one).add_growth(one, two);
+        let total = UsageTotal::default();
+        let one = UsageTotal { micros: Some(10), turns: 1, ..UsageTotal::default() };
+        let two = UsageTotal { micros: Some(30), turns: 2, ..UsageTotal::default() };
+        let total = total.add_growth(UsageTotal::default(), one).add_growth(one, two);
         assert_eq!(total, two);
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, Spend};
+use super::{SpendLimits, UsageTotal};
 use crate::incident::Subject;
 use crate::refusal::Refusal;
 use crate::session::HoldKind;
@@ -25,7 +25,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(30);
 /// The scope of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Budget {
+pub enum BudgetScope {
     /// All sessions of one task together, including ended ones.
     Task(TaskId),
     /// A project, without a time limit.
@@ -41,19 +41,19 @@ pub enum Budget {
 pub struct BudgetUsage {
     /// The day that it applies to, if the budget is daily.
     pub day: Option<i64>,
-    pub spent: Spend,
+    pub spent: UsageTotal,
     /// Some of it was spent by agents that do not report their cost.
     pub partly_unknown: bool,
     /// The limits that a person has set instead of the configured ones.
-    pub raised: Option<Limits>,
+    pub raised: Option<SpendLimits>,
     /// The soft mark has been announced.
     pub marked: bool,
-    pub cap: Option<Cap>,
+    pub cap: Option<BudgetCap>,
 }
 
 /// A spent budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cap {
+pub struct BudgetCap {
     pub why: String,
     pub since: Timestamp,
     /// The time at which it ends by itself, if it does.
@@ -72,7 +72,7 @@ pub enum BudgetInput {
     Count,
     /// A person sets another limit.
     Raise {
-        limits: Limits,
+        limits: SpendLimits,
     },
     Due,
 }
@@ -97,14 +97,14 @@ pub enum BudgetEvent {
     /// The budget is not exceeded so far that running turns have to end.
     Spared {},
     Raised {
-        limits: Limits,
+        limits: SpendLimits,
     },
     Uncapped {},
 }
 
 pub(crate) fn decide(
-    budget: &Budget,
-    configured: Limits,
+    budget: &BudgetScope,
+    configured: SpendLimits,
     usage: &BudgetUsage,
     now: Timestamp,
     input: BudgetInput,
@@ -164,7 +164,7 @@ pub(crate) fn decide(
     }
 }
 
-pub(crate) fn evolve(budget: &Budget, usage: &mut BudgetUsage, event: &BudgetEvent, at: Timestamp) {
+pub(crate) fn evolve(budget: &BudgetScope, usage: &mut BudgetUsage, event: &BudgetEvent, at: Timestamp) {
     if budget.is_daily() && !matches!(event, BudgetEvent::Uncapped {}) {
         usage.turn_to(day_of(at));
     }
@@ -172,7 +172,7 @@ pub(crate) fn evolve(budget: &Budget, usage: &mut BudgetUsage, event: &BudgetEve
         BudgetEvent::Marked { .. } => usage.marked = true,
         BudgetEvent::Capped { why, until, judge_at } => {
             let (why, until, judge_at) = (why.clone(), *until, *judge_at);
-            usage.cap = Some(Cap { why, since: at, until, overdrawn: false, judge_at });
+            usage.cap = Some(BudgetCap { why, since: at, until, overdrawn: false, judge_at });
         }
         BudgetEvent::Overdrawn { .. } | BudgetEvent::Spared {} => {
             if let Some(cap) = &mut usage.cap {
@@ -188,37 +188,37 @@ pub(crate) fn evolve(budget: &Budget, usage: &mut BudgetUsage, event: &BudgetEve
     }
 }
 
-impl Budget {
+impl BudgetScope {
     /// Returns whether the budget is daily.
     pub fn is_daily(&self) -> bool {
-        matches!(self, Budget::ProjectDay(_) | Budget::Day)
+        matches!(self, BudgetScope::ProjectDay(_) | BudgetScope::Day)
     }
 
     pub fn project(&self) -> Option<&ProjectId> {
         match self {
-            Budget::Task(task) => Some(&task.project),
-            Budget::Project(project) | Budget::ProjectDay(project) => Some(project),
-            Budget::Day => None,
+            BudgetScope::Task(task) => Some(&task.project),
+            BudgetScope::Project(project) | BudgetScope::ProjectDay(project) => Some(project),
+            BudgetScope::Day => None,
         }
     }
 
     /// Returns the name of the scope in commands and the API, next to `session`.
     pub fn word(&self) -> &'static str {
         match self {
-            Budget::Task(_) => "task",
-            Budget::Project(_) => "project",
-            Budget::ProjectDay(_) => "project-day",
-            Budget::Day => "day",
+            BudgetScope::Task(_) => "task",
+            BudgetScope::Project(_) => "project",
+            BudgetScope::ProjectDay(_) => "project-day",
+            BudgetScope::Day => "day",
         }
     }
 
     /// Returns the hold of sessions while it is spent.
     pub(crate) fn hold(&self) -> HoldKind {
         match self {
-            Budget::Task(_) => HoldKind::TaskBudget,
-            Budget::Project(_) => HoldKind::TotalBudget,
-            Budget::ProjectDay(_) => HoldKind::ProjectBudget,
-            Budget::Day => HoldKind::DailyBudget,
+            BudgetScope::Task(_) => HoldKind::TaskBudget,
+            BudgetScope::Project(_) => HoldKind::TotalBudget,
+            BudgetScope::ProjectDay(_) => HoldKind::ProjectBudget,
+            BudgetScope::Day => HoldKind::DailyBudget,
         }
     }
 
@@ -236,7 +236,13 @@ impl BudgetUsage {
     }
 
     /// Adds the growth of a session's spending.
-    pub(crate) fn spend(&mut self, budget: &Budget, at: Timestamp, before: Spend, after: Spend) {
+    pub(crate) fn spend(
+        &mut self,
+        budget: &BudgetScope,
+        at: Timestamp,
+        before: UsageTotal,
+        after: UsageTotal,
+    ) {
         if budget.is_daily() {
             self.turn_to(day_of(at));
         }
@@ -245,12 +251,12 @@ impl BudgetUsage {
     }
 
     /// Returns the amount spent as of `now`; nothing, if it is another day.
-    pub fn spent_at(&self, now: Timestamp) -> Spend {
-        if self.is_past(now) { Spend::default() } else { self.spent }
+    pub fn spent_at(&self, now: Timestamp) -> UsageTotal {
+        if self.is_past(now) { UsageTotal::default() } else { self.spent }
     }
 
     /// Returns the limits in force. Limits that a person has set for one day do not apply to the next.
-    pub fn limits_at(&self, now: Timestamp, configured: Limits) -> Limits {
+    pub fn limits_at(&self, now: Timestamp, configured: SpendLimits) -> SpendLimits {
         self.raised.filter(|_| !self.is_past(now)).unwrap_or(configured)
     }
 
@@ -276,45 +282,45 @@ pub(crate) fn day_of(at: Timestamp) -> i64 {
 }
 
 /// Formats it as a key: `task my-app#42`, `project my-app`, `project-day my-app`, `day`; with `#`, for people.
-impl fmt::Display for Budget {
+impl fmt::Display for BudgetScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, f.alternate()) {
-            (Budget::Task(task), true) => write!(f, "the budget of {task}"),
-            (Budget::Project(project), true) => write!(f, "the whole budget of `{project}`"),
-            (Budget::ProjectDay(project), true) => write!(f, "today's budget of `{project}`"),
-            (Budget::Day, true) => f.write_str("today's budget of all projects"),
-            (Budget::Task(task), false) => write!(f, "task {task}"),
-            (Budget::Project(project), false) => write!(f, "project {project}"),
-            (Budget::ProjectDay(project), false) => write!(f, "project-day {project}"),
-            (Budget::Day, false) => f.write_str("day"),
+            (BudgetScope::Task(task), true) => write!(f, "the budget of {task}"),
+            (BudgetScope::Project(project), true) => write!(f, "the whole budget of `{project}`"),
+            (BudgetScope::ProjectDay(project), true) => write!(f, "today's budget of `{project}`"),
+            (BudgetScope::Day, true) => f.write_str("today's budget of all projects"),
+            (BudgetScope::Task(task), false) => write!(f, "task {task}"),
+            (BudgetScope::Project(project), false) => write!(f, "project {project}"),
+            (BudgetScope::ProjectDay(project), false) => write!(f, "project-day {project}"),
+            (BudgetScope::Day, false) => f.write_str("day"),
         }
     }
 }
 
-impl FromStr for Budget {
+impl FromStr for BudgetScope {
     type Err = BadId;
 
-    fn from_str(text: &str) -> Result<Budget, BadId> {
+    fn from_str(text: &str) -> Result<BudgetScope, BadId> {
         match text.split_once(' ') {
-            None if text == "day" => Ok(Budget::Day),
-            Some(("task", task)) => task.parse().map(Budget::Task),
-            Some(("project", project)) => Ok(Budget::Project(ProjectId::new(project))),
-            Some(("project-day", project)) => Ok(Budget::ProjectDay(ProjectId::new(project))),
+            None if text == "day" => Ok(BudgetScope::Day),
+            Some(("task", task)) => task.parse().map(BudgetScope::Task),
+            Some(("project", project)) => Ok(BudgetScope::Project(ProjectId::new(project))),
+            Some(("project-day", project)) => Ok(BudgetScope::ProjectDay(ProjectId::new(project))),
             _ => Err(BadId { text: text.into(), what: "a budget", example: "project my-app" }),
         }
     }
 }
 
-impl From<Budget> for String {
-    fn from(budget: Budget) -> String {
+impl From<BudgetScope> for String {
+    fn from(budget: BudgetScope) -> String {
         budget.to_string()
     }
 }
 
-impl TryFrom<String> for Budget {
+impl TryFrom<String> for BudgetScope {
     type Error = BadId;
 
-    fn try_from(text: String) -> Result<Budget, BadId> {
+    fn try_from(text: String) -> Result<BudgetScope, BadId> {
         text.parse()
     }
 }
@@ -324,12 +330,15 @@ mod tests {
     use super::*;
 
     fn usage(micros: u64) -> BudgetUsage {
-        BudgetUsage { spent: Spend { micros: Some(micros), ..Spend::default() }, ..BudgetUsage::default() }
+        BudgetUsage {
+            spent: UsageTotal { micros: Some(micros), ..UsageTotal::default() },
+            ..BudgetUsage::default()
+        }
     }
 
     fn count(usage: &BudgetUsage, seconds: i64) -> Vec<BudgetEvent> {
-        let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
-        let budget = Budget::Project(ProjectId::new("app"));
+        let limits = SpendLimits { micros: Some(1_000_000), ..SpendLimits::default() };
+        let budget = BudgetScope::Project(ProjectId::new("app"));
         decide(&budget, limits, usage, Timestamp(seconds * 1000), BudgetInput::Count).unwrap()
     }
 
@@ -337,12 +346,15 @@ mod tests {
     fn a_budget_is_read_by_the_words_that_it_is_written_by() {
         let task = TaskId { project: ProjectId::new("my-app"), key: "42".into() };
         let project = ProjectId::new("my-app");
-        for budget in
-            [Budget::Task(task), Budget::Project(project.clone()), Budget::ProjectDay(project), Budget::Day]
-        {
-            assert_eq!(budget.to_string().parse::<Budget>().unwrap(), budget);
+        for budget in [
+            BudgetScope::Task(task),
+            BudgetScope::Project(project.clone()),
+            BudgetScope::ProjectDay(project),
+            BudgetScope::Day,
+        ] {
+            assert_eq!(budget.to_string().parse::<BudgetScope>().unwrap(), budget);
         }
-        assert!("week".parse::<Budget>().is_err());
+        assert!("week".parse::<BudgetScope>().is_err());
     }
 
     #[test]
@@ -356,8 +368,9 @@ mod tests {
             count(&usage(1_000_000), 0),
             [BudgetEvent::Capped { why: why(), until: None, judge_at: Some(Timestamp(30_000)) }]
         );
-        let cap =
-            |overdrawn| Some(Cap { why: why(), since: Timestamp(0), until: None, overdrawn, judge_at: None });
+        let cap = |overdrawn| {
+            Some(BudgetCap { why: why(), since: Timestamp(0), until: None, overdrawn, judge_at: None })
+        };
         assert_eq!(count(&BudgetUsage { cap: cap(false), ..usage(1_099_999) }, 60), []);
         assert_eq!(
             count(&BudgetUsage { cap: cap(false), ..usage(1_100_000) }, 29),
@@ -372,16 +385,16 @@ mod tests {
 
     #[test]
     fn what_was_spent_yesterday_is_not_spent_today() {
-        let budget = Budget::Day;
+        let budget = BudgetScope::Day;
         let mut usage = BudgetUsage::default();
-        let one = Spend { micros: Some(10), turns: 1, ..Spend::default() };
-        usage.spend(&budget, Timestamp(0), Spend::default(), one);
-        usage.raised = Some(Limits::default());
+        let one = UsageTotal { micros: Some(10), turns: 1, ..UsageTotal::default() };
+        usage.spend(&budget, Timestamp(0), UsageTotal::default(), one);
+        usage.raised = Some(SpendLimits::default());
         assert_eq!(usage.spent_at(Timestamp(86_399_999)), one);
-        assert_eq!(usage.spent_at(Timestamp(86_400_000)), Spend::default());
-        let configured = Limits { turns: Some(3), ..Limits::default() };
+        assert_eq!(usage.spent_at(Timestamp(86_400_000)), UsageTotal::default());
+        let configured = SpendLimits { turns: Some(3), ..SpendLimits::default() };
         assert_eq!(usage.limits_at(Timestamp(86_400_000), configured), configured);
-        let two = Spend { micros: None, turns: 2, ..Spend::default() };
+        let two = UsageTotal { micros: None, turns: 2, ..UsageTotal::default() };
         usage.spend(&budget, Timestamp(86_400_000), one, two);
         assert_eq!((usage.spent.turns, usage.spent.micros, usage.partly_unknown), (1, None, true));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confidence, Evidence, Reading, Signal, Source};
+use super::{Confidence, Evidence, Reading, Signal, SignalSource};
 use crate::Timestamp;
 use crate::text::same_words;
 
@@ -17,7 +17,7 @@ const START_STANDS: Duration = Duration::from_secs(60);
 /// The activity of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Activity {
+pub enum AgentActivity {
     Starting,
     Working,
     Idle,
@@ -31,7 +31,7 @@ pub enum Activity {
 /// The rule that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum JudgementRule {
     ExitSeen,
     ProbeFailed,
     DialogOpen,
@@ -49,10 +49,10 @@ pub enum Rule {
 /// The activity of an agent, with the rule, source and time that decided it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
-    pub activity: Activity,
-    pub rule: Rule,
+    pub activity: AgentActivity,
+    pub rule: JudgementRule,
     /// The source of the signal that decided, if there was one.
-    pub source: Option<Source>,
+    pub source: Option<SignalSource>,
     /// The time of the signal that decided.
     pub at: Timestamp,
     /// The time since the last sign of work.
@@ -75,9 +75,9 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
         detail: signal.map(|signal| detail(&signal.reading)).unwrap_or_default(),
     };
 
-    let process = evidence.from(Source::Process);
+    let process = evidence.from(SignalSource::Process);
     if let Some(exit) = standing_exit(evidence, process) {
-        return say(Activity::Exited, Rule::ExitSeen, Some(exit));
+        return say(AgentActivity::Exited, JudgementRule::ExitSeen, Some(exit));
     }
     let claim = weightiest_claim(evidence);
     // A probe that fails after the claim leaves the state unknown, except that an open dialog stays open: only work
@@ -95,29 +95,32 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
                 && now.since(signal.at) < START_STANDS
         });
         return match blind {
-            Some(_) => say(Activity::Unknown, Rule::ProbeFailed, blind),
+            Some(_) => say(AgentActivity::Unknown, JudgementRule::ProbeFailed, blind),
             None if up || now.since(evidence.since) < START_STANDS => {
-                say(Activity::Starting, Rule::JustStarted, newest)
+                say(AgentActivity::Starting, JudgementRule::JustStarted, newest)
             }
-            None => say(Activity::Unknown, Rule::NoEvidence, newest),
+            None => say(AgentActivity::Unknown, JudgementRule::NoEvidence, newest),
         };
     };
     let on = Some(claim);
     match &claim.reading {
-        Reading::Asking { .. } => say(Activity::NeedsInput, Rule::DialogOpen, Some(shown(evidence, claim))),
-        Reading::Blocked { .. } => say(Activity::Blocked, Rule::SaidBlocked, on),
+        Reading::Asking { .. } => {
+            say(AgentActivity::NeedsInput, JudgementRule::DialogOpen, Some(shown(evidence, claim)))
+        }
+        Reading::Blocked { .. } => say(AgentActivity::Blocked, JudgementRule::SaidBlocked, on),
         Reading::Limited { until } if until.is_none_or(|until| now < until) => {
-            say(Activity::RateLimited, Rule::LimitInForce, on)
+            say(AgentActivity::RateLimited, JudgementRule::LimitInForce, on)
         }
-        _ if blind.is_some() => say(Activity::Unknown, Rule::ProbeFailed, blind),
-        Reading::Limited { .. } => say(Activity::Idle, Rule::LimitOver, on),
-        Reading::Idle => say(Activity::Idle, Rule::TurnEnded, on),
-        _ if now.since(claim.at) < WORK_STANDS => say(Activity::Working, Rule::TurnRunning, on),
+        _ if blind.is_some() => say(AgentActivity::Unknown, JudgementRule::ProbeFailed, blind),
+        Reading::Limited { .. } => say(AgentActivity::Idle, JudgementRule::LimitOver, on),
+        Reading::Idle => say(AgentActivity::Idle, JudgementRule::TurnEnded, on),
+        _ if now.since(claim.at) < WORK_STANDS => say(AgentActivity::Working, JudgementRule::TurnRunning, on),
         // Silent, but a child is busy: a long build is work.
-        _ if quiet < WORK_STANDS => {
-            Judgement { quiet: now.since(claim.at), ..say(Activity::Working, Rule::BusyButQuiet, on) }
-        }
-        _ => say(Activity::Unknown, Rule::WorkUnconfirmed, on),
+        _ if quiet < WORK_STANDS => Judgement {
+            quiet: now.since(claim.at),
+            ..say(AgentActivity::Working, JudgementRule::BusyButQuiet, on)
+        },
+        _ => say(AgentActivity::Unknown, JudgementRule::WorkUnconfirmed, on),
     }
 }
 
@@ -125,7 +128,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
 /// screen shows another question than the claim, the screen counts.
 fn shown<'a>(evidence: &'a Evidence, claim: &'a Signal) -> &'a Signal {
     let Reading::Asking { question: told } = &claim.reading else { return claim };
-    match evidence.from(Source::Terminal) {
+    match evidence.from(SignalSource::Terminal) {
         Some(screen @ Signal { reading: Reading::Asking { question }, .. })
             if !same_question(told, question) =>
         {
@@ -151,7 +154,10 @@ pub fn same_question(one: &str, other: &str) -> bool {
 /// Returns the time at which the judgement made at `judged` changes by the clock alone, if it does.
 pub(crate) fn next_change(evidence: &Evidence, judged: Timestamp, known: &Judgement) -> Option<Timestamp> {
     // The others hold until the next signal.
-    if !matches!(known.activity, Activity::Starting | Activity::Working | Activity::RateLimited) {
+    if !matches!(
+        known.activity,
+        AgentActivity::Starting | AgentActivity::Working | AgentActivity::RateLimited
+    ) {
         return None;
     }
     let mut moments: Vec<Timestamp> = evidence
@@ -216,36 +222,36 @@ fn detail(reading: &Reading) -> String {
     }
 }
 
-impl fmt::Display for Activity {
+impl fmt::Display for AgentActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Activity::Starting => "starting",
-            Activity::Working => "working",
-            Activity::Idle => "idle",
-            Activity::NeedsInput => "needs_input",
-            Activity::Blocked => "blocked",
-            Activity::RateLimited => "rate_limited",
-            Activity::Exited => "exited",
-            Activity::Unknown => "unknown",
+            AgentActivity::Starting => "starting",
+            AgentActivity::Working => "working",
+            AgentActivity::Idle => "idle",
+            AgentActivity::NeedsInput => "needs_input",
+            AgentActivity::Blocked => "blocked",
+            AgentActivity::RateLimited => "rate_limited",
+            AgentActivity::Exited => "exited",
+            AgentActivity::Unknown => "unknown",
         })
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for JudgementRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Rule::ExitSeen => "the process has ended",
-            Rule::ProbeFailed => "the last look at the process failed, so nothing is known",
-            Rule::DialogOpen => "a dialog is open; only an answer or new work closes it",
-            Rule::SaidBlocked => "the agent says it cannot go on by itself",
-            Rule::LimitInForce => "the provider's limit is in force",
-            Rule::LimitOver => "the provider's limit has ended and nothing has happened since",
-            Rule::TurnEnded => "the turn has ended; the agent is at its prompt",
-            Rule::TurnRunning => "a turn is running",
-            Rule::BusyButQuiet => "silent, but a process of the agent is busy",
-            Rule::WorkUnconfirmed => "it was working, but has shown no sign of work for a while",
-            Rule::JustStarted => "the agent is coming up",
-            Rule::NoEvidence => "nothing has been seen of the agent",
+            JudgementRule::ExitSeen => "the process has ended",
+            JudgementRule::ProbeFailed => "the last look at the process failed, so nothing is known",
+            JudgementRule::DialogOpen => "a dialog is open; only an answer or new work closes it",
+            JudgementRule::SaidBlocked => "the agent says it cannot go on by itself",
+            JudgementRule::LimitInForce => "the provider's limit is in force",
+            JudgementRule::LimitOver => "the provider's limit has ended and nothing has happened since",
+            JudgementRule::TurnEnded => "the turn has ended; the agent is at its prompt",
+            JudgementRule::TurnRunning => "a turn is running",
+            JudgementRule::BusyButQuiet => "silent, but a process of the agent is busy",
+            JudgementRule::WorkUnconfirmed => "it was working, but has shown no sign of work for a while",
+            JudgementRule::JustStarted => "the agent is coming up",
+            JudgementRule::NoEvidence => "nothing has been seen of the agent",
         })
     }
 }
@@ -253,7 +259,7 @@ impl fmt::Display for Rule {
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.activity)?;
-        if self.rule == Rule::BusyButQuiet && self.quiet >= Duration::from_secs(60) {
+        if self.rule == JudgementRule::BusyButQuiet && self.quiet >= Duration::from_secs(60) {
             write!(f, " (quiet {}m)", self.quiet.as_secs() / 60)?;
         }
         Ok(())
@@ -271,13 +277,13 @@ mod tests {
         Timestamp(1_000_000 + seconds * 1000)
     }
 
-    fn seen(signals: &[(i64, Source, Reading)]) -> Evidence {
+    fn seen(signals: &[(i64, SignalSource, Reading)]) -> Evidence {
         let mut evidence = Evidence::of(Attempt(1), at(0));
         for (second, source, reading) in signals {
             let confidence = match source {
-                Source::Protocol | Source::Hook | Source::Process => Confidence::High,
-                Source::Transcript => Confidence::Medium,
-                Source::Terminal => Confidence::Low,
+                SignalSource::Protocol | SignalSource::Hook | SignalSource::Process => Confidence::High,
+                SignalSource::Transcript => Confidence::Medium,
+                SignalSource::Terminal => Confidence::Low,
             };
             let signal = Signal {
                 attempt: Attempt(1),
@@ -286,14 +292,14 @@ mod tests {
                 confidence,
                 reading: reading.clone(),
             };
-            if evidence.weigh(&signal) == super::super::Weight::News {
+            if evidence.weigh(&signal) == super::super::SignalWeight::News {
                 evidence.record(&signal);
             }
         }
         evidence
     }
 
-    fn told(signals: &[(i64, Source, Reading)], now: i64) -> String {
+    fn told(signals: &[(i64, SignalSource, Reading)], now: i64) -> String {
         let judgement = judge(&seen(signals), at(now));
         format!("{judgement}: {}", judgement.rule)
     }
@@ -309,15 +315,17 @@ mod tests {
     /// acceptance: S1
     #[test]
     fn a_lost_stop_heals_by_the_next_look_at_the_screen() {
-        let lost_stop = [(10, Source::Hook, working()), (40, Source::Terminal, Reading::Idle)];
+        let lost_stop = [(10, SignalSource::Hook, working()), (40, SignalSource::Terminal, Reading::Idle)];
         assert_eq!(told(&lost_stop, 41), "idle: the turn has ended; the agent is at its prompt");
     }
 
     /// acceptance: S1
     #[test]
     fn with_nothing_to_look_at_a_lost_stop_ends_in_unknown_within_a_minute() {
-        let lost_stop =
-            [(10, Source::Hook, working()), (40, Source::Process, Reading::Alive { busy: false })];
+        let lost_stop = [
+            (10, SignalSource::Hook, working()),
+            (40, SignalSource::Process, Reading::Alive { busy: false }),
+        ];
         assert_eq!(
             told(&lost_stop, 60),
             "unknown: it was working, but has shown no sign of work for a while"
@@ -327,14 +335,20 @@ mod tests {
     /// acceptance: S4
     #[test]
     fn a_silent_agent_with_a_busy_child_is_at_work_for_as_long_as_it_takes() {
-        let build = [(0, Source::Hook, working()), (1190, Source::Process, Reading::Alive { busy: true })];
+        let build = [
+            (0, SignalSource::Hook, working()),
+            (1190, SignalSource::Process, Reading::Alive { busy: true }),
+        ];
         assert_eq!(told(&build, 1200), "working (quiet 20m): silent, but a process of the agent is busy");
     }
 
     /// acceptance: S2
     #[test]
     fn an_open_dialog_does_not_decay() {
-        let open = [(10, Source::Hook, asking()), (1800, Source::Process, Reading::Alive { busy: false })];
+        let open = [
+            (10, SignalSource::Hook, asking()),
+            (1800, SignalSource::Process, Reading::Alive { busy: false }),
+        ];
         assert_eq!(
             told(&open, 100_000),
             "needs_input: a dialog is open; only an answer or new work closes it"
@@ -344,19 +358,19 @@ mod tests {
     /// acceptance: S8
     #[test]
     fn work_after_a_granted_permission_clears_the_dialog_at_once() {
-        let granted = [(10, Source::Hook, asking()), (70, Source::Terminal, working())];
+        let granted = [(10, SignalSource::Hook, asking()), (70, SignalSource::Terminal, working())];
         assert_eq!(told(&granted, 70), "working: a turn is running");
     }
 
     #[test]
     fn a_screen_that_lags_behind_does_not_beat_a_fresh_hook() {
-        let lag = [(10, Source::Hook, working()), (11, Source::Terminal, Reading::Idle)];
+        let lag = [(10, SignalSource::Hook, working()), (11, SignalSource::Terminal, Reading::Idle)];
         assert_eq!(told(&lag, 12), "working: a turn is running");
     }
 
     #[test]
     fn a_late_signal_does_not_overwrite_a_newer_one() {
-        let late = [(20, Source::Hook, Reading::Idle), (15, Source::Hook, asking())];
+        let late = [(20, SignalSource::Hook, Reading::Idle), (15, SignalSource::Hook, asking())];
         assert_eq!(told(&late, 30), "idle: the turn has ended; the agent is at its prompt");
     }
 
@@ -365,14 +379,17 @@ mod tests {
     fn a_late_question_does_not_beat_a_stop_that_was_told_again() {
         for again in [11, 15, 19] {
             let late = [
-                (10, Source::Hook, Reading::Idle),
-                (again, Source::Hook, Reading::Idle),
-                (again - 1, Source::Hook, asking()),
+                (10, SignalSource::Hook, Reading::Idle),
+                (again, SignalSource::Hook, Reading::Idle),
+                (again - 1, SignalSource::Hook, asking()),
             ];
             assert_eq!(told(&late, 30), "idle: the turn has ended; the agent is at its prompt", "{again}");
         }
-        let at_work =
-            [(10, Source::Hook, working()), (15, Source::Hook, working()), (12, Source::Hook, asking())];
+        let at_work = [
+            (10, SignalSource::Hook, working()),
+            (15, SignalSource::Hook, working()),
+            (12, SignalSource::Hook, asking()),
+        ];
         assert_eq!(told(&at_work, 16), "working: a turn is running");
     }
 
@@ -389,8 +406,8 @@ mod tests {
             ("Bash: rm -rf /x", "rm -rf ./x", "rm -rf ./x"),
         ] {
             for both in [
-                [(10, Source::Hook, ask(hook)), (11, Source::Terminal, ask(screen))],
-                [(10, Source::Terminal, ask(screen)), (11, Source::Hook, ask(hook))],
+                [(10, SignalSource::Hook, ask(hook)), (11, SignalSource::Terminal, ask(screen))],
+                [(10, SignalSource::Terminal, ask(screen)), (11, SignalSource::Hook, ask(hook))],
             ] {
                 assert_eq!(judge(&seen(&both), at(12)).detail, shown, "{both:?}");
             }
@@ -401,9 +418,9 @@ mod tests {
     #[test]
     fn a_failed_probe_is_unknown_and_neither_idle_nor_dead() {
         let broken = Reading::Unreadable { why: "tmux socket is missing".into() };
-        let idle = [(10, Source::Hook, Reading::Idle), (20, Source::Process, broken.clone())];
+        let idle = [(10, SignalSource::Hook, Reading::Idle), (20, SignalSource::Process, broken.clone())];
         assert_eq!(told(&idle, 21), "unknown: the last look at the process failed, so nothing is known");
-        let dialog = [(10, Source::Hook, asking()), (20, Source::Process, broken)];
+        let dialog = [(10, SignalSource::Hook, asking()), (20, SignalSource::Process, broken)];
         assert_eq!(told(&dialog, 21), "needs_input: a dialog is open; only an answer or new work closes it");
     }
 
@@ -416,10 +433,10 @@ mod tests {
     /// acceptance: S1
     #[test]
     fn a_process_that_merely_runs_is_no_sign_of_work() {
-        let idle = [(30, Source::Process, Reading::Alive { busy: false })];
+        let idle = [(30, SignalSource::Process, Reading::Alive { busy: false })];
         assert_eq!(told(&idle, 59), "starting: the agent is coming up");
         assert_eq!(told(&idle, 61), "unknown: nothing has been seen of the agent");
-        let busy = [(30, Source::Process, Reading::Alive { busy: true })];
+        let busy = [(30, SignalSource::Process, Reading::Alive { busy: true })];
         assert_eq!(told(&busy, 61), "starting: the agent is coming up");
         assert_eq!(told(&busy, 91), "unknown: nothing has been seen of the agent");
     }
@@ -427,14 +444,15 @@ mod tests {
     #[test]
     fn an_exit_is_believed_unless_the_process_is_seen_alive_later() {
         let exit = Reading::Exited { code: Some(1) };
-        assert_eq!(told(&[(10, Source::Process, exit.clone())], 11), "exited: the process has ended");
-        let alive = [(10, Source::Hook, exit), (20, Source::Process, Reading::Alive { busy: false })];
+        assert_eq!(told(&[(10, SignalSource::Process, exit.clone())], 11), "exited: the process has ended");
+        let alive =
+            [(10, SignalSource::Hook, exit), (20, SignalSource::Process, Reading::Alive { busy: false })];
         assert_eq!(told(&alive, 21), "starting: the agent is coming up");
     }
 
     #[test]
     fn a_limit_holds_until_its_reset() {
-        let limited = [(10, Source::Hook, Reading::Limited { until: Some(at(100)) })];
+        let limited = [(10, SignalSource::Hook, Reading::Limited { until: Some(at(100)) })];
         assert_eq!(told(&limited, 99), "rate_limited: the provider's limit is in force");
         assert_eq!(
             told(&limited, 100),
@@ -446,7 +464,7 @@ mod tests {
     #[test]
     fn an_idle_agent_stays_idle_for_hours() {
         assert_eq!(
-            told(&[(10, Source::Hook, Reading::Idle)], 7200),
+            told(&[(10, SignalSource::Hook, Reading::Idle)], 7200),
             "idle: the turn has ended; the agent is at its prompt"
         );
     }
@@ -466,8 +484,8 @@ mod tests {
         ]
     }
 
-    fn source() -> impl Strategy<Value = Source> {
-        use Source::{Hook, Process, Protocol, Terminal, Transcript};
+    fn source() -> impl Strategy<Value = SignalSource> {
+        use SignalSource::{Hook, Process, Protocol, Terminal, Transcript};
         prop_oneof![Just(Protocol), Just(Hook), Just(Transcript), Just(Terminal), Just(Process)]
     }
 
@@ -476,25 +494,25 @@ mod tests {
     fn a_census_of_an_agent_at_rest_is_no_news_until_something_else_is_said() {
         let census = |second| Signal {
             attempt: Attempt(1),
-            source: Source::Process,
+            source: SignalSource::Process,
             at: at(second),
             confidence: Confidence::High,
             reading: Reading::Alive { busy: false },
         };
-        let alive = || (30, Source::Process, Reading::Alive { busy: false });
+        let alive = || (30, SignalSource::Process, Reading::Alive { busy: false });
         for (since, news) in [
             (None, false),
-            (Some((Source::Hook, Reading::Idle)), false),
-            (Some((Source::Terminal, Reading::Idle)), false),
-            (Some((Source::Hook, working())), true),
-            (Some((Source::Terminal, asking())), true),
-            (Some((Source::Hook, Reading::Exited { code: None })), true),
+            (Some((SignalSource::Hook, Reading::Idle)), false),
+            (Some((SignalSource::Terminal, Reading::Idle)), false),
+            (Some((SignalSource::Hook, working())), true),
+            (Some((SignalSource::Terminal, asking())), true),
+            (Some((SignalSource::Hook, Reading::Exited { code: None })), true),
         ] {
             let told = since.clone().map(|(source, reading)| (50, source, reading));
             let signals: Vec<_> =
-                [(10, Source::Hook, Reading::Idle), alive()].into_iter().chain(told).collect();
+                [(10, SignalSource::Hook, Reading::Idle), alive()].into_iter().chain(told).collect();
             let weight = seen(&signals).weigh(&census(60));
-            assert_eq!(weight == super::super::Weight::News, news, "{since:?}");
+            assert_eq!(weight == super::super::SignalWeight::News, news, "{since:?}");
         }
     }
 
@@ -522,7 +540,7 @@ mod tests {
             prop_assert_eq!(newest(&known), newest(&late));
             let (known, late) = (judge(&known, at(now)), judge(&late, at(now)));
             // The duration of work also depends on when it was last seen, and a dropped signal is not seen.
-            let by_time = |it: &Judgement| matches!(it.activity, Activity::Working | Activity::Unknown);
+            let by_time = |it: &Judgement| matches!(it.activity, AgentActivity::Working | AgentActivity::Unknown);
             if !by_time(&known) || !by_time(&late) {
                 prop_assert_eq!((known.activity, known.rule), (late.activity, late.rule));
             }
@@ -531,9 +549,9 @@ mod tests {
         /// Only an answer, new work or an exit closes a dialog; time alone never does.
         #[test]
         fn waiting_never_decays(wait in 0i64..10_000_000, looks in prop::collection::vec(1i64..10_000_000, 0..5)) {
-            let mut signals = vec![(0, Source::Hook, asking())];
-            signals.extend(looks.into_iter().map(|second| (second, Source::Process, Reading::Alive { busy: false })));
-            prop_assert_eq!(judge(&seen(&signals), at(wait)).activity, Activity::NeedsInput);
+            let mut signals = vec![(0, SignalSource::Hook, asking())];
+            signals.extend(looks.into_iter().map(|second| (second, SignalSource::Process, Reading::Alive { busy: false })));
+            prop_assert_eq!(judge(&seen(&signals), at(wait)).activity, AgentActivity::NeedsInput);
         }
     }
 }

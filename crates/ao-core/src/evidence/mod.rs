@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Attempt, Timestamp};
 
 pub(crate) use judge::next_change;
-pub use judge::{Activity, Judgement, Rule, judge, same_question};
-pub use signal::{Confidence, Reading, Signal, Source};
+pub use judge::{AgentActivity, Judgement, JudgementRule, judge, same_question};
+pub use signal::{Confidence, Reading, Signal, SignalSource};
 
 /// The time in which a repeated signal is no news.
 const REPEAT: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ pub struct Evidence {
     pub attempt: Attempt,
     /// The time at which the attempt's process was started.
     pub since: Timestamp,
-    latest: BTreeMap<Source, Signal>,
+    latest: BTreeMap<SignalSource, Signal>,
     /// Kept apart from the terminal's readings, because typing reveals nothing about the agent.
     pub human_typed: Option<Timestamp>,
     /// The last sign of work.
@@ -48,7 +48,7 @@ pub struct Evidence {
 
 /// The value that a new signal adds to the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum SignalWeight {
     News,
     /// Older than the latest signal of the same source.
     Late,
@@ -65,23 +65,25 @@ impl Evidence {
         self.latest.values()
     }
 
-    pub fn from(&self, source: Source) -> Option<&Signal> {
+    pub fn from(&self, source: SignalSource) -> Option<&Signal> {
         self.latest.get(&source)
     }
 
     /// Returns whether a signal is worth recording.
-    pub fn weigh(&self, signal: &Signal) -> Weight {
+    pub fn weigh(&self, signal: &Signal) -> SignalWeight {
         if signal.reading == Reading::HumanTyped {
             return match self.human_typed {
-                Some(before) if signal.at < before => Weight::Late,
+                Some(before) if signal.at < before => SignalWeight::Late,
                 // Each key press counts while a person types, but one per second is enough to hold a message back.
-                Some(before) if signal.at.since(before) < Duration::from_secs(1) => Weight::Repeat,
-                _ => Weight::News,
+                Some(before) if signal.at.since(before) < Duration::from_secs(1) => SignalWeight::Repeat,
+                _ => SignalWeight::News,
             };
         }
         match self.latest.get(&signal.source) {
-            Some(before) if signal.at < before.at => Weight::Late,
-            Some(before) if before.reading == signal.reading && signal.at == before.at => Weight::Repeat,
+            Some(before) if signal.at < before.at => SignalWeight::Late,
+            Some(before) if before.reading == signal.reading && signal.at == before.at => {
+                SignalWeight::Repeat
+            }
             // Alive and idle, with no other signal since: a census every half minute must not fill the log, and must
             // not alternate with an agent that reports idle just as often.
             Some(before)
@@ -92,22 +94,24 @@ impl Evidence {
                         .values()
                         .all(|other| other.at <= before.at || other.reading == Reading::Idle) =>
             {
-                Weight::Repeat
+                SignalWeight::Repeat
             }
             // A repeated claim that is not believed yet may be believed now.
-            Some(before) if before.reading.is_claim() && !judge::is_believed(self, before) => Weight::News,
+            Some(before) if before.reading.is_claim() && !judge::is_believed(self, before) => {
+                SignalWeight::News
+            }
             // It renews the previous claim, so that a late signal from between the two cannot override it.
             Some(before) if before.reading.same_kind(&signal.reading) && before.reading.is_claim() => {
                 let is_work = matches!(signal.reading, Reading::Working { .. });
                 let renews = signal.at.since(before.at) >= if is_work { RENEWED } else { SAID_AGAIN };
-                if renews { Weight::News } else { Weight::Repeat }
+                if renews { SignalWeight::News } else { SignalWeight::Repeat }
             }
             Some(before)
                 if before.reading.same_kind(&signal.reading) && signal.at.since(before.at) < REPEAT =>
             {
-                Weight::Repeat
+                SignalWeight::Repeat
             }
-            _ => Weight::News,
+            _ => SignalWeight::News,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{Attempt, Timestamp};
 /// The source of a signal, in the order of trust: a protocol reports facts, a screen has to be interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum SignalSource {
     /// The agent's own protocol on stdio or a socket.
     Protocol,
     /// A hook that the agent ran.
@@ -34,7 +34,7 @@ pub enum Confidence {
 pub struct Signal {
     /// The attempt that the reporter's environment names. Signals of other attempts are dropped.
     pub attempt: Attempt,
-    pub source: Source,
+    pub source: SignalSource,
     /// The time of the observation, not of its arrival: a late signal must not pass for a new one.
     pub at: Timestamp,
     pub confidence: Confidence,

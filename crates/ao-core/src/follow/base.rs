@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::errand::{Order, Requester};
+use crate::errand::{JobOrder, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
@@ -15,7 +15,7 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
     match event {
         ProjectEvent::BaseAsked { branch, check, commit } => then.push_back(Input::Order {
             key: format!("base {id} {branch} {check} {commit}"),
-            order: Box::new(Order::CheckBase {
+            order: Box::new(JobOrder::CheckBase {
                 project: id.clone(),
                 branch: branch.clone(),
                 commit: commit.clone(),

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::hooks;
-use crate::errand::{ErrandEvent, ErrandOutcome, Reacting, Requester};
+use crate::errand::{ErrandEvent, ErrandOutcome, IncidentReaction, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
-use crate::notice::{Level, NewNotice};
+use crate::notice::{NewNotice, NoticeLevel};
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
@@ -66,8 +66,8 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
     let mut then = vec![Input::Schedule];
     if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
         let why = cut(why, SAID);
-        then.push(Input::tell(
-            Level::Action,
+        then.push(Input::notify(
+            NoticeLevel::Action,
             Subject::Project(task.project.clone()),
             format!("unassigned {task} {why}"),
             format!("{task} was not given to an agent: {why}"),
@@ -79,8 +79,8 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
 /// Notifies a person of issues that a merge should have closed and did not.
 fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
     let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
-    Some(Input::tell(
-        Level::Action,
+    Some(Input::notify(
+        NoticeLevel::Action,
         Subject::Pull(pull.clone()),
         format!("unsettled {pull}"),
         format!(
@@ -93,7 +93,7 @@ fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<I
 fn for_incident(
     state: &State,
     id: ErrandId,
-    reacting: &Reacting,
+    reacting: &IncidentReaction,
     result: Result<&ErrandOutcome, &String>,
 ) -> Input {
     let key = &reacting.to;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::bounded;
-use crate::forecast::{Clash, ClashFile, Side};
+use crate::forecast::{Clash, ClashSide, ClashedFile};
 use crate::input::Input;
 use crate::outside::one_line;
-use crate::session::{MessageKind, NewMessage, Phase, Role, Sender, Session, SessionInput};
+use crate::session::{MessageKind, NewMessage, Phase, Sender, Session, SessionInput, SessionRole};
 use crate::state::State;
 use crate::{ProjectId, SessionId, Timestamp};
 
@@ -53,7 +53,7 @@ pub(super) fn follow(
 
 /// Returns true if an agent runs that can get a message. None is started for a forecast.
 fn listens(session: &Session) -> bool {
-    matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
+    matches!(session.phase, Phase::Running { .. }) && session.spec.role == SessionRole::Worker
 }
 
 fn letter(others: &[String]) -> String {
@@ -69,7 +69,7 @@ fn letter(others: &[String]) -> String {
 }
 
 /// Describes one clash for one side: the other side, and the locations.
-fn one(state: &State, clash: &Clash, to: &Side, about: &Side) -> String {
+fn one(state: &State, clash: &Clash, to: &ClashSide, about: &ClashSide) -> String {
     let theirs_first = *to == clash.b;
     let mut told = format!(
         "- {}; `ao conflicts {} {}` shows both versions",
@@ -87,7 +87,7 @@ fn one(state: &State, clash: &Clash, to: &Side, about: &Side) -> String {
 }
 
 /// Describes a file with the lines of both sides.
-fn told(file: &ClashFile, theirs_first: bool) -> String {
+fn told(file: &ClashedFile, theirs_first: bool) -> String {
     let path = one_line(&file.path);
     let places: Vec<String> = file
         .hunks
@@ -102,16 +102,16 @@ fn told(file: &ClashFile, theirs_first: bool) -> String {
 }
 
 /// Returns the other side and its title.
-fn other(state: &State, side: &Side) -> String {
+fn other(state: &State, side: &ClashSide) -> String {
     let session = state.owner_of_side(side);
     let by = session
         .map(|session| format!("session {} on `{}`", session.spec.name, one_line(&session.spec.branch)));
     match side {
-        Side::Session(_) => {
+        ClashSide::Session(_) => {
             let title = session.map(|session| one_line(&session.spec.title)).unwrap_or_default();
             format!("the work of {} (\"{title}\")", by.unwrap_or_else(|| "another session".into()))
         }
-        Side::Pull(pull) => {
+        ClashSide::Pull(pull) => {
             let title = state.pulls.get(pull).map(|pull| one_line(&pull.facts.title)).unwrap_or_default();
             let by = by.map(|by| format!(" of {by}")).unwrap_or_default();
             format!("pull request {pull}{by} (\"{title}\")")
@@ -120,10 +120,10 @@ fn other(state: &State, side: &Side) -> String {
 }
 
 /// Returns its name on a command line.
-fn name(state: &State, side: &Side) -> String {
+fn name(state: &State, side: &ClashSide) -> String {
     match (side, state.owner_of_side(side)) {
-        (Side::Session(_), Some(session)) => session.spec.name.clone(),
-        (Side::Pull(pull), _) => pull.number.to_string(),
+        (ClashSide::Session(_), Some(session)) => session.spec.name.clone(),
+        (ClashSide::Pull(pull), _) => pull.number.to_string(),
         (side, None) => side.to_string(),
     }
 }

@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 
 use super::tell::marked;
 use crate::errand::{ErrandEvent, ErrandOutcome, Requester};
-use crate::event::{Event, Stamped};
-use crate::hook::{self, About, HookPoint, Landing};
+use crate::event::{Event, StampedEvent};
+use crate::hook::{self, HookLanding, HookPoint, HookSubject};
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::outside::one_line;
 use crate::project::ProjectEvent;
 use crate::pull::{CheckState, PullEvent, owner_of};
@@ -25,7 +25,7 @@ use crate::{ProjectId, PullId, SessionId, Timestamp};
 const DAY: i64 = 86_400_000;
 
 /// Runs the hooks of the point that an event belongs to.
-pub(super) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
+pub(super) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<Input>) {
     let at = stamped.at;
     match &stamped.event {
         Event::Session(id, event) => then.extend(session(state, *id, event, at)),
@@ -49,14 +49,14 @@ fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) ->
     };
     let project = &session.spec.project;
     let what = format!("{id} {}", session.attempt);
-    let about = About { session: Some(id), ..About::default() };
+    let about = HookSubject { session: Some(id), ..HookSubject::default() };
     hook::wanted(state, project, point, &what, at, nobody_waits(project, point), about)
 }
 
 fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<Input> {
     let known = state.pulls.get(id);
     let owner = known.and_then(|pull| pull.owner.or_else(|| owner_of(state, pull)));
-    let mut about = About { session: owner, pull: Some(id), ..About::default() };
+    let mut about = HookSubject { session: owner, pull: Some(id), ..HookSubject::default() };
     let (point, what) = match event {
         PullEvent::Opened { .. } => (HookPoint::PrCreated, id.to_string()),
         PullEvent::CheckReported { .. } => {
@@ -73,7 +73,7 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<
         }
         PullEvent::Merged { commit } => {
             if let Some(pull) = known {
-                about.merge = Some(Landing { head: &pull.facts.head, base: None, commit: Some(commit) });
+                about.merge = Some(HookLanding { head: &pull.facts.head, base: None, commit: Some(commit) });
             }
             (HookPoint::Merged, id.to_string())
         }
@@ -125,8 +125,8 @@ pub(super) fn answered(
             input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
         }),
         Requester::Point { project, point } => then.extend(objection.map(|why| {
-            Input::tell(
-                Level::Warning,
+            Input::notify(
+                NoticeLevel::Warning,
                 Subject::Project(project.clone()),
                 format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
                 marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
@@ -143,8 +143,8 @@ pub(super) fn answered(
 /// Returns the input that follows when a session was held by a hook.
 pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
     let session = state.sessions.get(&id)?;
-    Some(Input::tell(
-        Level::Action,
+    Some(Input::notify(
+        NoticeLevel::Action,
         Subject::Session(id),
         format!("{id} hook {at}"),
         format!(

@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::errand::{Order, Reacting, Requester, Round};
-use crate::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
+use crate::errand::{IncidentReaction, JobOrder, ReactionRound, Requester};
+use crate::incident::{
+    EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentKey, ProblemId, Subject,
+};
 use crate::input::Input;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
 use crate::pull::Pull;
 use crate::queue::QueueInput;
-use crate::reaction::{Action, context};
+use crate::reaction::{ReactionAction, context};
 use crate::session::{MessageKind, Session, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId};
@@ -59,19 +61,19 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
     }
 }
 
-fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mut VecDeque<Input>) {
+fn act(state: &State, incident: &Incident, action: ReactionAction, told: &str, then: &mut VecDeque<Input>) {
     let key = &incident.key;
     let agent = agent_of(state, &key.subject).filter(|agent| agent.is_live());
     let pull = pull_of(state, key);
     match (action, agent) {
-        (Action::SendToAgent | Action::SpawnAgent, Some(agent)) => {
+        (ReactionAction::SendToAgent | ReactionAction::SpawnAgent, Some(agent)) => {
             let detail = news_of(state, incident, agent, told);
             then.push_back(tell::agent(state, agent, incident, &detail));
         }
-        (Action::SpawnAgent, None) => {
+        (ReactionAction::SpawnAgent, None) => {
             let Some(project) = project_of(state, &key.subject) else { return };
             let reaction = state.reaction(&key.kind, &key.subject);
-            let order = Order::Spawn {
+            let order = JobOrder::Spawn {
                 project: project.clone(),
                 pull: pull.map(|pull| pull.id.clone()),
                 agent: reaction.agent,
@@ -83,11 +85,11 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
             };
             then.push_back(ordered(incident, order));
         }
-        (Action::Merge, _) => then.extend(pull.map(|pull| Input::Queue {
+        (ReactionAction::Merge, _) => then.extend(pull.map(|pull| Input::Queue {
             project: pull.id.project.clone(),
             input: QueueInput::Enqueue { pull: pull.id.clone(), head: pull.facts.head.clone(), priority: 0 },
         })),
-        (Action::RerunChecks, _) => {
+        (ReactionAction::RerunChecks, _) => {
             for (check, failure) in pull.iter().flat_map(|pull| &pull.failures) {
                 let failed = pull.and_then(|pull| pull.runs.get(check)).map_or(1, |runs| runs.failed);
                 then.extend(
@@ -97,16 +99,16 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 );
             }
         }
-        (Action::Rebase, _) => then.extend(pull.map(|pull| {
+        (ReactionAction::Rebase, _) => then.extend(pull.map(|pull| {
             let (head, base) = (pull.facts.head.clone(), pull.facts.base.clone());
-            ordered(incident, Order::Rebase { pull: pull.id.clone(), head, base })
+            ordered(incident, JobOrder::Rebase { pull: pull.id.clone(), head, base })
         })),
-        (Action::Run, agent) => {
+        (ReactionAction::Run, agent) => {
             let reaction = state.reaction(&key.kind, &key.subject);
             let (Some(project), Some(command)) = (project_of(state, &key.subject), reaction.command) else {
                 return;
             };
-            let order = Order::Run {
+            let order = JobOrder::Run {
                 project,
                 session: agent.map(|agent| agent.id),
                 command,
@@ -118,7 +120,10 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 key: format!("run {} {}", incident.key, incident.opened),
                 order: Box::new(order),
                 // The result applies to the incident's revision at completion time, so no revision is recorded.
-                requester: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
+                requester: reacting(
+                    incident,
+                    ReactionRound { opened: incident.opened, revision: None, acted: None },
+                ),
             });
         }
         _ => {}
@@ -143,17 +148,17 @@ pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
 }
 
 /// Runs the check again and checks the base, both at once, because either may take long.
-fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
+fn find_out(state: &State, incident: &Incident, doubt: &FailureDoubt, then: &mut VecDeque<Input>) {
     let Some(pull) = pull_of(state, &incident.key) else { return };
     let Some(check) = pull.failure(&incident.key.problem) else { return };
     // A person is notified of a red base once it holds up a pull request.
-    if let Doubt::BaseRed {} = doubt {
+    if let FailureDoubt::BaseRed {} = doubt {
         then.push_back(Input::Review(Subject::Project(pull.id.project.clone())));
     }
-    if let Doubt::Chance { run } | Doubt::BaseMended { run } = doubt {
+    if let FailureDoubt::Chance { run } | FailureDoubt::BaseMended { run } = doubt {
         then.push_back(rerun(incident, pull, &check.name, &check.commit, *run));
     }
-    if let Doubt::Chance { .. } | Doubt::Base {} = doubt {
+    if let FailureDoubt::Chance { .. } | FailureDoubt::Base {} = doubt {
         then.push_back(Input::Project {
             project: pull.id.project.clone(),
             input: ProjectInput::AskBase {
@@ -167,7 +172,7 @@ fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeq
 
 fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number: u32) -> Input {
     let order =
-        Order::Rerun { pull: pull.id.clone(), check: check.to_owned(), commit: commit.clone(), number };
+        JobOrder::Rerun { pull: pull.id.clone(), check: check.to_owned(), commit: commit.clone(), number };
     Input::Order {
         key: format!("rerun {} {check} {commit} {number}", pull.id),
         order: Box::new(order),
@@ -192,7 +197,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
         None => format!("Addressed in {short}."),
     };
     let mark = format!("{} {} {told}", pull.id, key.problem);
-    let order = Order::Reply {
+    let order = JobOrder::Reply {
         pull: pull.id.clone(),
         thread: thread.clone(),
         text,
@@ -207,13 +212,13 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
 }
 
 /// Returns one job for each action on a problem.
-fn ordered(incident: &Incident, order: Order) -> Input {
+fn ordered(incident: &Incident, order: JobOrder) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),
         order: Box::new(order),
         requester: reacting(
             incident,
-            Round {
+            ReactionRound {
                 opened: incident.opened,
                 revision: Some(incident.revision.clone()),
                 acted: Some(incident.acted),
@@ -223,11 +228,14 @@ fn ordered(incident: &Incident, order: Order) -> Input {
 }
 
 fn of_revision(incident: &Incident, revision: &str) -> Requester {
-    reacting(incident, Round { opened: incident.opened, revision: Some(revision.to_owned()), acted: None })
+    reacting(
+        incident,
+        ReactionRound { opened: incident.opened, revision: Some(revision.to_owned()), acted: None },
+    )
 }
 
-fn reacting(incident: &Incident, round: Round) -> Requester {
-    Requester::Incident(Reacting { to: incident.key.clone(), round })
+fn reacting(incident: &Incident, round: ReactionRound) -> Requester {
+    Requester::Incident(IncidentReaction { to: incident.key.clone(), round })
 }
 
 fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {

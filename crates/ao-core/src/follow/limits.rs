@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::Timestamp;
-use crate::budget::{Budget, BudgetEvent, BudgetInput};
+use crate::budget::{BudgetEvent, BudgetInput, BudgetScope};
 use crate::event::AccountEvent;
 use crate::fleet::held_by_account;
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::session::{HoldKind, MessageKind, NewMessage, Phase, Sender, Session, SessionInput};
 use crate::state::State;
 
@@ -46,11 +46,18 @@ pub(super) fn account(
                 then.push_back(Input::Session { session: session.id, input });
             }
             if !wait.is_empty() {
-                then.push_back(Input::tell(Level::Action, Subject::Host, format!("limit over {account} {at}"), format!(
-                        "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
-                        if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
-                        wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
-                    )));
+                let count = match wait.len() {
+                    1 => "one session waits".to_owned(),
+                    more => format!("{more} sessions wait"),
+                };
+                let names: Vec<&str> = wait.iter().map(|session| session.spec.name.as_str()).collect();
+                let text = format!(
+                    "the provider's limit for `{account}` is over; autoResume is off, so {count} until \
+                     `ao resume`: {}",
+                    names.join(", ")
+                );
+                let key = format!("limit over {account} {at}");
+                then.push_back(Input::notify(NoticeLevel::Action, Subject::Host, key, text));
             }
             then.push_back(Input::Schedule);
         }
@@ -58,7 +65,7 @@ pub(super) fn account(
     then.push_back(Input::Review(Subject::Host));
 }
 
-pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: &mut VecDeque<Input>) {
+pub(super) fn budget(state: &State, budget: &BudgetScope, event: &BudgetEvent, then: &mut VecDeque<Input>) {
     match event {
         BudgetEvent::Marked { mark } => {
             // Only sessions with a process are asked: waking one would cost what is to be saved.
@@ -116,7 +123,7 @@ pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<In
 }
 
 /// Compares spending with limits that may be new.
-pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&Budget) -> bool) {
+pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&BudgetScope) -> bool) {
     let counted = state.budget_usage.keys().filter(|budget| concerns(budget)).cloned();
     then.extend(counted.map(|budget| Input::Budget { budget, input: BudgetInput::Count }));
 }

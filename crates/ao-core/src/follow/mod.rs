@@ -15,20 +15,20 @@ mod tell;
 use std::collections::VecDeque;
 
 use crate::assign;
-use crate::errand::Order;
-use crate::event::{Event, HostEvent, Stamped};
+use crate::errand::JobOrder;
+use crate::event::{Event, HostEvent, StampedEvent};
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::outside::shortened;
 use crate::project::{ProjectEvent, ProjectInput};
-use crate::session::{Phase, Role, SessionInput};
+use crate::session::{Phase, SessionInput, SessionRole};
 use crate::state::State;
 use crate::task::TaskEvent;
 use crate::{ProjectId, Timestamp, work};
 
 /// Adds the inputs that follow from an event, given the state after it.
-pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
+pub(crate) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<Input>) {
     match &stamped.event {
         Event::Session(id, event) => session::follow(state, *id, event, stamped.at, then),
         Event::Incident(key, event) => incident::follow(state, key, event, then),
@@ -62,9 +62,12 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             limits::recount(state, then, |budget| budget.project() == Some(id));
             then.push_back(Input::Schedule);
         }
-        Event::Project(id, ProjectEvent::Completed { .. }
+        Event::Project(
+            id,
+            ProjectEvent::Completed { .. }
             | ProjectEvent::RepositorySuspected { .. }
-            | ProjectEvent::Removed {}) => {
+            | ProjectEvent::Removed {},
+        ) => {
             then.push_back(Input::Review(Subject::Project(id.clone())));
         }
         Event::Project(id, ProjectEvent::Foreseen { found, .. }) => {
@@ -82,10 +85,14 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             then.push_back(Input::Schedule);
         }
         Event::Host(HostEvent::MemoryEnough { .. }) => then.push_back(Input::Schedule),
-        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::tell(Level::Warning, Subject::Host, format!("doubted {runtime} {}", stamped.at.0 / 3_600_000), format!(
-                "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
-                 look, and nothing was ended"
-            ))),
+        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => {
+            let key = format!("doubted {runtime} {}", stamped.at.0 / 3_600_000);
+            let text = format!(
+                "`{runtime}` reports that {missing} of {expected} agents are gone at once; that is taken for a \
+                 failed look, and nothing was ended"
+            );
+            then.push_back(Input::notify(NoticeLevel::Warning, Subject::Host, key, text));
+        }
         Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
@@ -99,10 +106,10 @@ fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
         return None;
     }
     // An orchestrator is there for a person and does not count as work; a next task and an open change do.
-    let at_work = state.live_in(id).any(|session| session.spec.role != Role::Orchestrator);
+    let at_work = state.live_in(id).any(|session| session.spec.role != SessionRole::Orchestrator);
     let unsettled = || {
         let mut orders = state.errands.values().map(|errand| &errand.order);
-        orders.any(|order| matches!(order, Order::Settle { pull, .. } if pull.project == *id))
+        orders.any(|order| matches!(order, JobOrder::Settle { pull, .. } if pull.project == *id))
     };
     let done =
         !at_work && !work::has_open_pull(state, id) && !unsettled() && !assign::has_next(state, id, at);

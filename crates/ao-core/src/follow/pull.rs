@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
-use crate::errand::{Order, Requester};
-use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
+use crate::errand::{JobOrder, Requester};
+use crate::incident::{FailureDoubt, IncidentInput, IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, Pull, PullEvent, PullInput, owner_of};
 use crate::queue::QueueInput;
-use crate::reaction::Action;
+use crate::reaction::ReactionAction;
 use crate::session::SessionInput;
 use crate::state::State;
 use crate::{PullId, SessionId, TaskId};
@@ -59,8 +59,8 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         // No agent can fix it, so none gets a message. By commit and not by run: a retry is no news.
         PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
             let (name, commit) = (&check.name, &check.commit);
-            then.push_back(Input::tell(
-                Level::Action,
+            then.push_back(Input::notify(
+                NoticeLevel::Action,
                 Subject::Pull(id.clone()),
                 format!("broken {id} {name} {commit}"),
                 format!(
@@ -113,7 +113,7 @@ fn settle(state: &State, id: &PullId) -> Option<Input> {
     let tasks: BTreeSet<TaskId> = tasks.filter(|task| !to_come(task)).cloned().collect();
     Some(Input::Order {
         key: format!("settle {id}"),
-        order: Box::new(Order::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
+        order: Box::new(JobOrder::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
         requester: Requester::Landed(id.clone()),
     })
 }
@@ -130,7 +130,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
         problem: ProblemId::Check { check: check.to_owned(), signature: flaked.signature.clone() },
     };
     let doubt = state.incidents.get(&key).and_then(|incident| incident.doubt.as_ref());
-    let the_base = matches!(doubt, Some(Doubt::BaseRed {} | Doubt::BaseMended { .. }));
+    let the_base = matches!(doubt, Some(FailureDoubt::BaseRed {} | FailureDoubt::BaseMended { .. }));
     (!the_base).then(|| Input::Project {
         project: pull.id.project.clone(),
         input: ProjectInput::Flaked {
@@ -155,7 +155,7 @@ pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
         incident.key.kind == IncidentKind::MergeConflicts
             && incident.acted > 0
             && state.at.since(incident.since) < JUST_REBASED
-            && state.reaction(&incident.key.kind, &subject).action == Action::Rebase
+            && state.reaction(&incident.key.kind, &subject).action == ReactionAction::Rebase
     });
     if ours {
         return vec![];
@@ -167,7 +167,8 @@ pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
         let failed = outbox.failed.iter().map(|failed| &failed.message);
         let mut unheard = outbox.waiting.iter().chain(on_its_way).chain(failed);
         let action = state.reaction(&key.kind, &key.subject).action;
-        let was_told = matches!(action, Action::SendToAgent | Action::SpawnAgent) || incident.instead;
+        let was_told =
+            matches!(action, ReactionAction::SendToAgent | ReactionAction::SpawnAgent) || incident.instead;
         matches!(key.kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)
             && was_told
             && incident.acted_on.is_some()

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::errand::{Order, Requester};
+use crate::errand::{JobOrder, Requester};
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::notice::Level;
-use crate::outside::{Kind, fenced, one_line};
+use crate::notice::NoticeLevel;
+use crate::outside::{QuotedKind, fenced, one_line};
 use crate::pull::{Mergeable, Pull, PullFacts, PullInput, PullState, TEXT_LIMIT};
-use crate::queue::{QueueEvent, Rejection, Update};
+use crate::queue::{BranchUpdate, QueueEvent, QueueRejection};
 use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId};
@@ -33,8 +33,8 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
             let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
             let base = base.map(Commit::as_str).unwrap_or_default();
             // Once for each tip of the base, regardless of the number of tries and the first entry.
-            then.push_back(Input::tell(
-                Level::Action,
+            then.push_back(Input::notify(
+                NoticeLevel::Action,
                 Subject::Pull(pull.clone()),
                 format!("in the way {project} {base} {}", one_line(why)),
                 format!(
@@ -48,20 +48,20 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
     }
 }
 
-fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then: &mut VecDeque<Input>) {
+fn rejected(state: &State, id: &PullId, head: &Commit, reason: &QueueRejection, then: &mut VecDeque<Input>) {
     let what = match reason {
-        Rejection::Red { output, between } => {
+        QueueRejection::Red { output, between } => {
             let mut what = format!(
                 "The checks failed on what would have landed:\n{}",
-                fenced(Kind::Log, output, TEXT_LIMIT)
+                fenced(QuotedKind::Log, output, TEXT_LIMIT)
             );
             if !between.is_empty() {
                 what += "This has landed since the branch began, so look there first:\n";
-                what += &fenced(Kind::Log, between, BETWEEN);
+                what += &fenced(QuotedKind::Log, between, BETWEEN);
             }
             what
         }
-        Rejection::Conflict { files } => {
+        QueueRejection::Conflict { files } => {
             // The incident of conflicts has its own message, with the commands that help.
             if let Some(seen) = state.pulls.get(id).and_then(|pull| in_conflict(state, pull, head, files)) {
                 return then.push_back(seen);
@@ -69,9 +69,9 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
             let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
             format!("It no longer merges cleanly:\n{}", files.join("\n"))
         }
-        Rejection::Broken { why } => format!("It could not be tested: {}", one_line(why)),
-        Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
-        Rejection::Held { why } => {
+        QueueRejection::Broken { why } => format!("It could not be tested: {}", one_line(why)),
+        QueueRejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
+        QueueRejection::Held { why } => {
             format!("It was to be merged at once, and cannot be now: {}", one_line(why))
         }
     };
@@ -84,27 +84,29 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
     let owner = agent_of(state, &subject).filter(|owner| owner.is_live());
     match (owner, reason) {
         // The change is at fault, and its agent can fix it.
-        (Some(owner), Rejection::Red { .. } | Rejection::Conflict { .. }) => then.push_back(Input::Session {
-            session: owner.id,
-            input: SessionInput::Send(NewMessage {
-                from: Sender::Daemon,
-                kind: MessageKind::Text,
-                body: bounded(text),
-                interrupt: false,
-                key: Some(key),
-            }),
-        }),
-        _ => then.push_back(Input::tell(Level::Action, subject, key, text)),
+        (Some(owner), QueueRejection::Red { .. } | QueueRejection::Conflict { .. }) => {
+            then.push_back(Input::Session {
+                session: owner.id,
+                input: SessionInput::Send(NewMessage {
+                    from: Sender::Daemon,
+                    kind: MessageKind::Text,
+                    body: bounded(text),
+                    interrupt: false,
+                    key: Some(key),
+                }),
+            });
+        }
+        _ => then.push_back(Input::notify(NoticeLevel::Action, subject, key, text)),
     }
 }
 
-fn kind(reason: &Rejection) -> &'static str {
+fn kind(reason: &QueueRejection) -> &'static str {
     match reason {
-        Rejection::Red { .. } => "red",
-        Rejection::Conflict { .. } => "conflict",
-        Rejection::Broken { .. } => "broken",
-        Rejection::Vetoed { .. } => "vetoed",
-        Rejection::Held { .. } => "held",
+        QueueRejection::Red { .. } => "red",
+        QueueRejection::Conflict { .. } => "conflict",
+        QueueRejection::Broken { .. } => "broken",
+        QueueRejection::Vetoed { .. } => "vetoed",
+        QueueRejection::Held { .. } => "held",
     }
 }
 
@@ -133,7 +135,7 @@ fn seen(pull: &Pull, facts: PullFacts) -> Input {
 /// whether a branch is behind: one that is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
-    if project.config.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
+    if project.config.merge_queue.as_ref().is_none_or(|rules| rules.update == BranchUpdate::None) {
         return vec![];
     }
     let behind = state.pulls.values().filter(|pull| {
@@ -154,7 +156,7 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
             Input::Order {
                 key: format!("update {pull} {head} {base}"),
                 requester: Requester::Update(pull.clone()),
-                order: Box::new(Order::Rebase { pull, head, base: base.clone() }),
+                order: Box::new(JobOrder::Rebase { pull, head, base: base.clone() }),
             }
         })
         .collect()

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use super::limits;
 use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
-use crate::evidence::{Activity, Reading};
+use crate::evidence::{AgentActivity, Reading};
 use crate::incident::{EscalationLevel, IncidentInput, Subject};
 use crate::input::Input;
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::pull::unclaimed_of;
 use crate::session::{
-    HoldKind, MessageKind, NewMessage, Outcome, Role, Sender, SessionEvent, SessionInput, may_go_on,
+    HoldKind, MessageKind, NewMessage, Sender, SessionEvent, SessionInput, SessionOutcome, SessionRole,
+    may_go_on,
 };
 use crate::state::State;
 use crate::{SessionId, Timestamp};
@@ -42,6 +43,9 @@ pub(super) fn follow(
     if session.may_rest() || matches!(event, E::StopFailed { .. }) {
         then.push_back(Input::Schedule);
     }
+    let name = &session.spec.name;
+    let notice =
+        |level: NoticeLevel, key: String, text: String| Input::notify(level, Subject::Session(id), key, text);
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
     match event {
         E::Queued { .. } => {
@@ -64,11 +68,12 @@ pub(super) fn follow(
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
             }
-            if session.judgement.activity == Activity::Idle {
+            if session.judgement.activity == AgentActivity::Idle {
                 let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
                 then.extend(pulls.flat_map(|pull| addressed(state, pull)));
             }
-            let watched = matches!(session.judgement.activity, Activity::Unknown | Activity::NeedsInput);
+            let watched =
+                matches!(session.judgement.activity, AgentActivity::Unknown | AgentActivity::NeedsInput);
             if session.activity_since == at || watched {
                 then.push_back(Input::Review(Subject::Session(id)));
             }
@@ -89,7 +94,11 @@ pub(super) fn follow(
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
             // The problem persists, so the next level is informed.
-            let by = if session.spec.role == Role::Orchestrator { EscalationLevel::Orchestrator } else { EscalationLevel::Agent };
+            let by = if session.spec.role == SessionRole::Orchestrator {
+                EscalationLevel::Orchestrator
+            } else {
+                EscalationLevel::Agent
+            };
             let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
             for failed in given_up {
                 if let MessageKind::News { incident } = &failed.message.kind {
@@ -97,12 +106,13 @@ pub(super) fn follow(
                     then.push_back(Input::Incident { key: incident.clone(), input });
                 }
             }
-            then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} delivery {delivery}"), format!(
-                    "a message to `{}` was {why}; its text is kept in the outbox",
-                    session.spec.name
-                )));
+            let text = format!("a message to `{name}` was {why}; its text is kept in the outbox");
+            then.push_back(notice(NoticeLevel::Action, format!("{id} delivery {delivery}"), text));
         }
-        E::TakenAfterAll { messages, .. } => then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} after all {messages:?}"), format!("a message to `{}` that was given up has been read after all", session.spec.name))),
+        E::TakenAfterAll { messages, .. } => {
+            let text = format!("a message to `{name}` that was given up has been read after all");
+            then.push_back(notice(NoticeLevel::Info, format!("{id} after all {messages:?}"), text));
+        }
         E::MessagesDropped { why } => {
             // Its agent does not resume by itself; the escalation decides who is informed instead.
             for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
@@ -111,7 +121,8 @@ pub(super) fn follow(
                     then.push_back(Input::Review(incident.subject.clone()));
                 }
             }
-            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} dropped {at}"), format!("messages to `{}` were not delivered: {why}", session.spec.name)));
+            let text = format!("messages to `{name}` were not delivered: {why}");
+            then.push_back(notice(NoticeLevel::Info, format!("{id} dropped {at}"), text));
         }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -128,17 +139,27 @@ pub(super) fn follow(
         }
         // The port that it gave back may suit another session.
         E::PortsLeased { .. } => then.push_back(Input::Schedule),
-        E::Drifted { what } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} drift {what}"), format!("`{}` has left its place: {what}", session.spec.name))),
-        E::TreeLost { path } => then.push_back(Input::tell(Level::Warning, Subject::Session(id), format!("{id} tree lost {at}"), format!(
-                "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
-                 changes",
-                session.spec.name,
+        E::Drifted { what } => then.push_back(notice(
+            NoticeLevel::Warning,
+            format!("{id} drift {what}"),
+            format!("`{name}` has left its place: {what}"),
+        )),
+        E::TreeLost { path } => {
+            let text = format!(
+                "the workspace of `{name}` was deleted ({path}); it is recreated from its branch `{}`, \
+                 without uncommitted changes",
                 session.branch()
-            ))),
+            );
+            then.push_back(notice(NoticeLevel::Warning, format!("{id} tree lost {at}"), text));
+        }
         E::CheckoutChanged { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
         }
-        E::NotAnswered { number, why } => then.push_back(Input::tell(Level::Action, Subject::Session(id), format!("{id} answer {number}"), format!("the answer to `{}` was not given: {why}", session.spec.name))),
+        E::NotAnswered { number, why } => then.push_back(notice(
+            NoticeLevel::Action,
+            format!("{id} answer {number}"),
+            format!("the answer to `{name}` was not given: {why}"),
+        )),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
@@ -149,7 +170,11 @@ pub(super) fn follow(
         }
         E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
-            then.push_back(Input::tell(Level::Info, Subject::Session(id), format!("{id} unwanted {at}"), format!("`{}` was not resumed: {why}", session.spec.name)));
+            then.push_back(notice(
+                NoticeLevel::Info,
+                format!("{id} unwanted {at}"),
+                format!("`{name}` was not resumed: {why}"),
+            ));
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {
@@ -185,9 +210,9 @@ pub(super) fn follow(
             key: Some(format!("mark {mark}")),
         })),
         E::Ended { outcome } => {
-            let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
+            let merged = matches!(outcome, SessionOutcome::Merged { .. }) && state.settings.remove_merged;
             // A reviewer's workspace was only to be read.
-            if merged || session.spec.role == Role::Reviewer {
+            if merged || session.spec.role == SessionRole::Reviewer {
                 tell(SessionInput::Cleanup);
             }
             then.push_back(Input::Schedule);

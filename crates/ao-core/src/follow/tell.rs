@@ -6,8 +6,8 @@ use crate::health::{BaseVerdict, flake_of};
 use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Subject};
 use crate::input::Input;
 use crate::notice::NewNotice;
-use crate::outside::{Kind, fenced, one_line, shortened};
-use crate::reaction::{Action, words};
+use crate::outside::{QuotedKind, fenced, one_line, shortened};
+use crate::reaction::{ReactionAction, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
@@ -23,7 +23,7 @@ pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &s
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
     // The evidence of a session is its agent's text, no more trusted than a comment.
     let evidence = match incident.key.subject {
-        Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
+        Subject::Session(_) => fenced(QuotedKind::Log, &incident.detail, EVIDENCE),
         _ => shortened(&incident.detail, EVIDENCE),
     };
     let whom = state.subject_name(&incident.key.subject);
@@ -41,7 +41,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     };
     let evidence = shortened(&incident.detail, EVIDENCE);
     // A template meant for an agent is not for the next level.
-    let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
+    let for_agent = matches!(reaction.action, ReactionAction::SendToAgent | ReactionAction::SpawnAgent);
     let what = match reaction.message.as_deref().filter(|_| !for_agent) {
         Some(message) => words::said(state, incident, Some(message), &evidence),
         None => format!("{} {evidence}", key.kind.default_message()),
@@ -98,7 +98,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
 pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
-            format!("{}\n{}", one_line(first), fenced(Kind::Log, rest, EVIDENCE).trim_end())
+            format!("{}\n{}", one_line(first), fenced(QuotedKind::Log, rest, EVIDENCE).trim_end())
         }
         None => one_line(text),
     }

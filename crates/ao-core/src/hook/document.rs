@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::HookPoint;
 use crate::outside::cut;
-use crate::pull::{CheckState, Pull, PullState, ReviewFacts, ReviewVerdict, Standing};
-use crate::session::{Role, Session, StatusWord};
+use crate::pull::{AuthorStanding, CheckState, Pull, PullState, ReviewFacts, ReviewVerdict};
+use crate::session::{Session, SessionRole, StatusWord};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
@@ -18,16 +18,16 @@ const TEXT: usize = 8 * 1024;
 
 /// The subject of a document, besides its project.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct About<'a> {
+pub struct HookSubject<'a> {
     pub session: Option<SessionId>,
     pub pull: Option<&'a PullId>,
     pub review: Option<&'a ReviewFacts>,
-    pub merge: Option<Landing<'a>>,
+    pub merge: Option<HookLanding<'a>>,
 }
 
 /// A merge that is about to be made, or was made.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Landing<'a> {
+pub struct HookLanding<'a> {
     pub head: &'a Commit,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<&'a Commit>,
@@ -43,7 +43,7 @@ pub fn document(
     point: HookPoint,
     at: Timestamp,
     id: &str,
-    about: About<'_>,
+    about: HookSubject<'_>,
 ) -> String {
     let known = state.projects.get(project);
     let pull = about.pull.map(|pull| (pull, state.pulls.get(pull).map(|known| &**known)));
@@ -87,7 +87,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     review: Option<ReviewPart<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    merge: Option<Landing<'a>>,
+    merge: Option<HookLanding<'a>>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +104,7 @@ struct SessionPart<'a> {
     id: SessionId,
     name: &'a str,
     title: &'a str,
-    role: Role,
+    role: SessionRole,
     branch: &'a str,
     workspace: Option<&'a str>,
     agent: &'a str,
@@ -226,7 +226,7 @@ fn checks(pull: &Pull) -> Vec<CheckPart<'_>> {
 struct ReviewPart<'a> {
     id: &'a str,
     author: &'a str,
-    standing: Standing,
+    standing: AuthorStanding,
     verdict: ReviewVerdict,
     commit: &'a Commit,
     body: String,

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::{Order, Requester};
+use crate::errand::{JobOrder, Requester};
 use crate::input::Input;
 use crate::session::Session;
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId, Timestamp};
 
-pub use document::{About, Landing, document};
+pub use document::{HookLanding, HookSubject, document};
 
 /// The default timeout of a hook.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -122,7 +122,7 @@ impl State {
 
 /// Asks hooks whether a session may start. Repeating the question while it is open has no effect.
 pub(crate) fn may_start(state: &State, session: &Session, at: Timestamp) -> Option<Input> {
-    let about = About { session: Some(session.id), ..About::default() };
+    let about = HookSubject { session: Some(session.id), ..HookSubject::default() };
     let what = session.id.to_string();
     let requester = Requester::Assign(session.id);
     wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, requester, about)
@@ -136,11 +136,11 @@ pub(crate) fn may_land(
     base: &Commit,
     at: Timestamp,
 ) -> Option<Input> {
-    let about = About {
+    let about = HookSubject {
         session: state.pulls.get(pull).and_then(|known| known.owner),
         pull: Some(pull),
-        merge: Some(Landing { head, base: Some(base), commit: None }),
-        ..About::default()
+        merge: Some(HookLanding { head, base: Some(base), commit: None }),
+        ..HookSubject::default()
     };
     let requester = Requester::Merge { pull: pull.clone(), head: head.clone() };
     wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, requester, about)
@@ -154,7 +154,7 @@ pub(crate) fn wanted(
     what: &str,
     at: Timestamp,
     requester: Requester,
-    about: About<'_>,
+    about: HookSubject<'_>,
 ) -> Option<Input> {
     let hooks = state.hooks(project, point);
     if hooks.is_empty() {
@@ -163,7 +163,7 @@ pub(crate) fn wanted(
     let key = format!("{point} {what}");
     let document = document(state, project, point, at, &format!("{key} {at}").replace(' ', "/"), about);
     let order =
-        Box::new(Order::Hook { project: project.clone(), session: about.session, point, hooks, document });
+        Box::new(JobOrder::Hook { project: project.clone(), session: about.session, point, hooks, document });
     Some(Input::Order { key, order, requester })
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::doubt::Suspicion;
-use super::{Incident, IncidentKey, IncidentKind, Subject, Tried};
+use super::doubt::FailedCheckFacts;
+use super::{AttemptedFix, Incident, IncidentKey, IncidentKind, Subject};
 use crate::Timestamp;
 use crate::decide::{agent_of, orchestrator_of};
-use crate::reaction::{Action, IDLE_AFTER, Reaction};
+use crate::reaction::{IDLE_AFTER, Reaction, ReactionAction};
 use crate::session::HoldKind;
 use crate::state::State;
 
@@ -16,19 +16,19 @@ pub(crate) struct IncidentContext<'a> {
     /// The time for which a problem must be absent before it is over.
     pub(super) stable_clear: Duration,
     pub(super) now: Timestamp,
-    pub(super) helpers: Helpers,
+    pub(super) helpers: IncidentHelpers,
     /// The reason why the action makes no sense here.
-    pub(super) misfit: Option<Misfit>,
-    pub(super) suspicion: Option<Suspicion>,
+    pub(super) misfit: Option<ActionMisfit>,
+    pub(super) suspicion: Option<FailedCheckFacts>,
     /// The head of the pull request that it is about.
-    pub(super) head: Option<Tried>,
+    pub(super) head: Option<AttemptedFix>,
     /// Evaluates the condition of the reaction.
     pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
 }
 
 /// The helpers that are available now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Helpers {
+pub(crate) struct IncidentHelpers {
     /// There is an agent, and it may take a turn.
     pub(crate) agent: bool,
     /// There is an agent, even if it may not take a turn now.
@@ -40,7 +40,7 @@ pub(crate) struct Helpers {
 
 /// The reason why an action makes no sense for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Misfit {
+pub(crate) enum ActionMisfit {
     /// No agent is concerned; the next level may help.
     NoAgent,
     /// Only a person can fix this.
@@ -67,9 +67,11 @@ impl IncidentContext<'_> {
             now,
             helpers: helpers(state, &key.subject),
             misfit: misfit(state, key, &reaction),
-            suspicion: Suspicion::of(state, key, &reaction),
-            head: pull
-                .map(|pull| Tried { commit: pull.facts.head.clone(), title: pull.facts.head_title.clone() }),
+            suspicion: FailedCheckFacts::of(state, key, &reaction),
+            head: pull.map(|pull| AttemptedFix {
+                commit: pull.facts.head.clone(),
+                title: pull.facts.head_title.clone(),
+            }),
             holds: &holds,
         })
     }
@@ -85,10 +87,10 @@ fn stable_clear(state: &State, key: &IncidentKey, reaction: &Reaction) -> Durati
     state.settings.stable_clear + idle
 }
 
-fn helpers(state: &State, subject: &Subject) -> Helpers {
+fn helpers(state: &State, subject: &Subject) -> IncidentHelpers {
     let agent = agent_of(state, subject);
     let limited = agent.filter(|agent| agent.is_live() && agent.holds.contains_key(&HoldKind::Account));
-    Helpers {
+    IncidentHelpers {
         back: limited.and_then(|agent| agent.resume.at.or(state.accounts.get(agent.account()).copied())),
         agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
         live: agent.is_some_and(|agent| agent.is_live()),
@@ -97,26 +99,30 @@ fn helpers(state: &State, subject: &Subject) -> Helpers {
     }
 }
 
-fn misfit(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<Misfit> {
-    let senseless = |why| Some(Misfit::Senseless(why));
+fn misfit(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<ActionMisfit> {
+    let senseless = |why| Some(ActionMisfit::Senseless(why));
     match (reaction.action, &key.subject) {
-        (Action::SendToAgent, Subject::Project(_) | Subject::Host) => Some(Misfit::NoAgent),
-        (Action::SpawnAgent, Subject::Host) => {
+        (ReactionAction::SendToAgent, Subject::Project(_) | Subject::Host) => Some(ActionMisfit::NoAgent),
+        (ReactionAction::SpawnAgent, Subject::Host) => {
             senseless("an agent was to be started, but it concerns no project")
         }
-        (Action::Merge, subject) if !matches!(subject, Subject::Pull(_)) => {
+        (ReactionAction::Merge, subject) if !matches!(subject, Subject::Pull(_)) => {
             senseless("it was to be merged, but it is no pull request")
         }
-        (Action::Rebase, subject) if !matches!(subject, Subject::Pull(_)) => {
+        (ReactionAction::Rebase, subject) if !matches!(subject, Subject::Pull(_)) => {
             senseless("it was to be rebased, but it is no pull request")
         }
-        (Action::RerunChecks, Subject::Pull(id)) => match state.pulls.get(id) {
+        (ReactionAction::RerunChecks, Subject::Pull(id)) => match state.pulls.get(id) {
             Some(pull) if !pull.failures.is_empty() => None,
             _ => senseless("failed checks were to be run again, but none has failed"),
         },
-        (Action::RerunChecks, _) => senseless("checks were to be run again, but it is no pull request"),
-        (Action::Run, Subject::Host) => senseless("a command was to be run, but it concerns no project"),
-        (Action::Run, _) if reaction.command.is_none() => {
+        (ReactionAction::RerunChecks, _) => {
+            senseless("checks were to be run again, but it is no pull request")
+        }
+        (ReactionAction::Run, Subject::Host) => {
+            senseless("a command was to be run, but it concerns no project")
+        }
+        (ReactionAction::Run, _) if reaction.command.is_none() => {
             senseless("a command was to be run, but the reaction names none")
         }
         _ => None,

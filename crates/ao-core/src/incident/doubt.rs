@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Incident, IncidentKey, IncidentKind, Subject};
 use crate::Timestamp;
-use crate::health::{BaseView, flake_of};
+use crate::health::{BaseState, flake_of};
 use crate::pull::CheckState;
-use crate::reaction::{Action, Reaction};
+use crate::reaction::{Reaction, ReactionAction};
 use crate::state::State;
 
 /// Further re-runs of a failure that was flaky before.
@@ -23,7 +23,7 @@ const FLAKE_RERUNS: u32 = 2;
 /// The reason why no agent is woken yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doubt {
+pub enum FailureDoubt {
     /// It may be flaky: after this many failed runs of this head, the check is run once more.
     Chance { run: u32 },
     /// The base is being checked.
@@ -36,21 +36,21 @@ pub enum Doubt {
 
 /// Facts about a failed check beside its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Suspicion {
+pub(crate) struct FailedCheckFacts {
     /// Runs of it that failed on this head.
     pub(crate) failed: u32,
     /// The number of failed runs after which it is believed.
     pub(crate) needed: u32,
-    pub(crate) base: BaseView,
+    pub(crate) base: BaseState,
     /// Time at which the base was last found not to be red, at any tip.
     pub(crate) not_red_at: Option<Timestamp>,
 }
 
-impl Suspicion {
+impl FailedCheckFacts {
     /// Gathers the facts about the failed check of a problem, if it is about one.
-    pub(crate) fn of(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<Suspicion> {
+    pub(crate) fn of(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<FailedCheckFacts> {
         let Subject::Pull(id) = &key.subject else { return None };
-        if key.kind != IncidentKind::CiFailed || reaction.action == Action::Record {
+        if key.kind != IncidentKind::CiFailed || reaction.action == ReactionAction::Record {
             return None;
         }
         let (pull, project) = (state.pulls.get(id)?, state.projects.get(&id.project)?);
@@ -58,7 +58,7 @@ impl Suspicion {
         let certain = matches!(check.state, CheckState::Failed { certain: true, .. });
         let needed = match reaction.rerun {
             // The reaction itself runs it again.
-            _ if certain || reaction.action == Action::RerunChecks => 1,
+            _ if certain || reaction.action == ReactionAction::RerunChecks => 1,
             0 => 1,
             rerun if flake_of(&project.flakes, &key.problem).is_some() => 1 + rerun + FLAKE_RERUNS,
             rerun => 1 + rerun,
@@ -70,30 +70,32 @@ impl Suspicion {
         };
         let base = project.base.view(&pull.facts.base_branch, &check.name, signature, &pull.facts.base);
         let not_red_at = project.base.not_red_at(&pull.facts.base_branch, &check.name);
-        Some(Suspicion { failed, needed, base, not_red_at })
+        Some(FailedCheckFacts { failed, needed, base, not_red_at })
     }
 
     /// Returns the reason not to wake an agent now.
-    pub(super) fn doubt(&self, incident: &Incident) -> Option<Doubt> {
+    pub(super) fn doubt(&self, incident: &Incident) -> Option<FailureDoubt> {
         let failed = self.failed;
-        if self.base == BaseView::Red {
-            return Some(Doubt::BaseRed {});
+        if self.base == BaseState::Red {
+            return Some(FailureDoubt::BaseRed {});
         }
         match &incident.doubt {
-            Some(Doubt::BaseRed {}) => return Some(Doubt::BaseMended { run: failed }),
-            Some(Doubt::BaseMended { run }) => {
-                return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
+            Some(FailureDoubt::BaseRed {}) => return Some(FailureDoubt::BaseMended { run: failed }),
+            Some(FailureDoubt::BaseMended { run }) => {
+                return (failed <= *run).then_some(FailureDoubt::BaseMended { run: *run });
             }
             // Regardless of the run, only the base is left to check.
-            Some(Doubt::Base {}) => return self.base_is_open(incident).then_some(Doubt::Base {}),
-            Some(Doubt::Chance { .. }) | None => {}
+            Some(FailureDoubt::Base {}) => {
+                return self.base_is_open(incident).then_some(FailureDoubt::Base {});
+            }
+            Some(FailureDoubt::Chance { .. }) | None => {}
         }
         if incident.believed.as_ref() == Some(&incident.revision) {
             None
         } else if failed < self.needed {
-            Some(Doubt::Chance { run: failed })
+            Some(FailureDoubt::Chance { run: failed })
         } else {
-            self.base_is_open(incident).then_some(Doubt::Base {})
+            self.base_is_open(incident).then_some(FailureDoubt::Base {})
         }
     }
 
@@ -102,7 +104,7 @@ impl Suspicion {
     pub(super) fn base_is_open(&self, incident: &Incident) -> bool {
         let doubted = incident.doubt.as_ref().and(incident.doubted);
         let answered = doubted.is_some_and(|since| self.not_red_at.is_some_and(|at| at >= since));
-        matches!(self.base, BaseView::Unasked | BaseView::Asked) && !answered
+        matches!(self.base, BaseState::Unasked | BaseState::Asked) && !answered
     }
 }
 
@@ -121,22 +123,22 @@ mod tests {
     /// acceptance: F3
     #[test]
     fn a_failure_is_doubted_until_it_failed_often_enough_and_the_base_is_known() {
-        use BaseView::{Asked, Green, Red, Unasked, Unknown};
-        let chance = |run| Some(Doubt::Chance { run });
+        use BaseState::{Asked, Green, Red, Unasked, Unknown};
+        let chance = |run| Some(FailureDoubt::Chance { run });
         for (failed, needed, base, expected) in [
             (1, 2, Unasked, chance(1)),
             (1, 2, Green, chance(1)),
-            (2, 2, Asked, Some(Doubt::Base {})),
-            (2, 2, Unasked, Some(Doubt::Base {})),
+            (2, 2, Asked, Some(FailureDoubt::Base {})),
+            (2, 2, Unasked, Some(FailureDoubt::Base {})),
             (2, 2, Green, None),
             (2, 2, Unknown, None),
             (2, 4, Green, chance(2)),
             (1, 1, Green, None),
-            (1, 1, Unasked, Some(Doubt::Base {})),
-            (1, 2, Red, Some(Doubt::BaseRed {})),
-            (9, 1, Red, Some(Doubt::BaseRed {})),
+            (1, 1, Unasked, Some(FailureDoubt::Base {})),
+            (1, 2, Red, Some(FailureDoubt::BaseRed {})),
+            (9, 1, Red, Some(FailureDoubt::BaseRed {})),
         ] {
-            let found = Suspicion { failed, needed, base, not_red_at: None }.doubt(&incident());
+            let found = FailedCheckFacts { failed, needed, base, not_red_at: None }.doubt(&incident());
             assert_eq!(found, expected, "{failed} of {needed}, base {base:?}");
         }
     }
@@ -144,29 +146,31 @@ mod tests {
     #[test]
     fn what_was_believed_is_not_doubted_again_but_a_red_base_holds_it_all_the_same() {
         let believed = Incident { believed: Some("c1".into()), ..incident() };
-        let seen = |base| Suspicion { failed: 1, needed: 2, base, not_red_at: None };
-        assert_eq!(seen(BaseView::Unasked).doubt(&believed), None);
-        assert_eq!(seen(BaseView::Red).doubt(&believed), Some(Doubt::BaseRed {}));
+        let seen = |base| FailedCheckFacts { failed: 1, needed: 2, base, not_red_at: None };
+        assert_eq!(seen(BaseState::Unasked).doubt(&believed), None);
+        assert_eq!(seen(BaseState::Red).doubt(&believed), Some(FailureDoubt::BaseRed {}));
     }
 
     #[test]
     fn an_answer_about_an_older_tip_will_do_if_it_is_younger_than_the_doubt() {
-        let at = |not_red_at| Suspicion { failed: 2, needed: 2, base: BaseView::Unasked, not_red_at };
-        let doubted = Incident { doubt: Some(Doubt::Base {}), doubted: Some(Timestamp(5)), ..incident() };
+        let at = |not_red_at| FailedCheckFacts { failed: 2, needed: 2, base: BaseState::Unasked, not_red_at };
+        let doubted =
+            Incident { doubt: Some(FailureDoubt::Base {}), doubted: Some(Timestamp(5)), ..incident() };
         assert_eq!(at(Some(Timestamp(7))).doubt(&doubted), None);
-        assert_eq!(at(Some(Timestamp(4))).doubt(&doubted), Some(Doubt::Base {}));
+        assert_eq!(at(Some(Timestamp(4))).doubt(&doubted), Some(FailureDoubt::Base {}));
         assert_eq!(
             at(Some(Timestamp(7))).doubt(&incident()),
-            Some(Doubt::Base {}),
+            Some(FailureDoubt::Base {}),
             "it was not asked for this"
         );
     }
 
     #[test]
     fn after_a_red_base_the_check_runs_once_more_before_anybody_is_told() {
-        let held = Incident { doubt: Some(Doubt::BaseRed {}), believed: Some("c1".into()), ..incident() };
-        let green = |failed| Suspicion { failed, needed: 2, base: BaseView::Green, not_red_at: None };
-        let mended = Some(Doubt::BaseMended { run: 1 });
+        let held =
+            Incident { doubt: Some(FailureDoubt::BaseRed {}), believed: Some("c1".into()), ..incident() };
+        let green = |failed| FailedCheckFacts { failed, needed: 2, base: BaseState::Green, not_red_at: None };
+        let mended = Some(FailureDoubt::BaseMended { run: 1 });
         assert_eq!(green(1).doubt(&held), mended);
         let waits = Incident { doubt: mended.clone(), ..held };
         assert_eq!(green(1).doubt(&waits), mended);

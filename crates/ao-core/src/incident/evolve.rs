@@ -1,6 +1,6 @@
 //! Folds events into an incident. Nothing here can fail, so every log loads.
 
-use super::{Doubt, EscalationLevel, Incident, IncidentEvent, TRIED_KEPT};
+use super::{EscalationLevel, FailureDoubt, Incident, IncidentEvent, TRIED_KEPT};
 use crate::Timestamp;
 
 pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timestamp) {
@@ -12,7 +12,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.detail.clone_from(detail);
             incident.remark.clear();
             // A doubt about another head does not apply to this one; a red base does.
-            incident.doubt = incident.doubt.take().filter(|doubt| *doubt == Doubt::BaseRed {});
+            incident.doubt = incident.doubt.take().filter(|doubt| *doubt == FailureDoubt::BaseRed {});
         }
         E::Vanished { until } => {
             incident.absent = Some(at);

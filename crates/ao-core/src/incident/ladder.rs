@@ -1,9 +1,9 @@
 //! The escalation of an incident: the next action, by whom, and its end.
 
-use super::context::{IncidentContext, Misfit};
-use super::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentInput, IncidentKey, evolve};
+use super::context::{ActionMisfit, IncidentContext};
+use super::{EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentInput, IncidentKey, evolve};
 use crate::Timestamp;
-use crate::reaction::Action;
+use crate::reaction::ReactionAction;
 
 /// The reason of an escalation that goes to a person first. It is left out of notices.
 pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
@@ -37,14 +37,15 @@ pub(crate) fn decide(
             // A condition that did not hold may hold now, and the configuration may have changed.
             if incident.level == EscalationLevel::Nobody
                 && !incident.key.kind.is_moment()
-                && context.reaction.action != Action::Record
+                && context.reaction.action != ReactionAction::Record
                 && (context.holds)(&after(incident, &events, now)) == Ok(true)
             {
                 events.push(E::Reopened {});
             }
             let now_known = after(incident, &events, now);
             // Even without news: the agent may be reachable again, and doubts may end or begin.
-            let red = context.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
+            let red =
+                context.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(FailureDoubt::BaseRed {}));
             if now_known.is_fresh() || now_known.doubt.is_some() || red {
                 events.extend(act(&now_known, context));
             }
@@ -106,7 +107,7 @@ fn due_on_return(incident: &Incident, context: &IncidentContext<'_>) -> Option<T
     if let Some(due) = moment_due(incident, context) {
         return Some(due);
     }
-    let waits = incident.doubt == Some(Doubt::BaseRed {})
+    let waits = incident.doubt == Some(FailureDoubt::BaseRed {})
         || (incident.level == EscalationLevel::Agent
             && incident.answered.is_some()
             && incident.answered.as_ref() == Some(&incident.revision));
@@ -126,7 +127,7 @@ fn act(incident: &Incident, context: &IncidentContext<'_>) -> Vec<IncidentEvent>
         return vec![];
     }
     let recorded = || vec![E::Recorded { due: moment_due(incident, context) }];
-    if incident.level == EscalationLevel::Agent && context.reaction.action == Action::Record {
+    if incident.level == EscalationLevel::Agent && context.reaction.action == ReactionAction::Record {
         return recorded();
     }
     let (mut events, waits) = doubt(incident, context);
@@ -166,15 +167,17 @@ fn doubt(incident: &Incident, context: &IncidentContext<'_>) -> (Vec<IncidentEve
     match (suspicion.doubt(incident), &incident.doubt) {
         (None, None) => (vec![], false),
         (None, Some(_)) => believed(""),
-        (Some(Doubt::BaseRed {}), Some(Doubt::BaseRed {})) if incident.due.is_none() => (vec![], true),
-        (Some(held @ Doubt::BaseRed {}), _) => doubted(held, None),
+        (Some(FailureDoubt::BaseRed {}), Some(FailureDoubt::BaseRed {})) if incident.due.is_none() => {
+            (vec![], true)
+        }
+        (Some(held @ FailureDoubt::BaseRed {}), _) => doubted(held, None),
         (Some(now), Some(before)) if now == *before => match now {
             _ if !out_of_patience => (vec![], true),
-            Doubt::Base {} => believed("Whether the base passes it is not known yet."),
+            FailureDoubt::Base {} => believed("Whether the base passes it is not known yet."),
             _ => believed("It was to be run again, but that run has not come."),
         },
         // The run was the slow part; the base gets the rest of that time.
-        (Some(now @ Doubt::Base {}), Some(_)) => doubted(now, incident.due),
+        (Some(now @ FailureDoubt::Base {}), Some(_)) => doubted(now, incident.due),
         (Some(now), _) => doubted(now, Some(context.now + context.reaction.escalate_after)),
     }
 }
@@ -189,28 +192,28 @@ fn next_rung(incident: &Incident, context: &IncidentContext<'_>) -> Vec<Incident
         incident.due.is_some_and(|due| due <= now) && now >= incident.since + reaction.escalate_after;
     let fresh = incident.is_fresh();
     let reachable = match action {
-        Action::SendToAgent => helpers.agent,
+        ReactionAction::SendToAgent => helpers.agent,
         // A session that only waits is not replaced.
-        Action::SpawnAgent => helpers.agent || !helpers.live,
+        ReactionAction::SpawnAgent => helpers.agent || !helpers.live,
         _ => true,
     };
     let left = incident.acted < reaction.attempts;
     let cool = incident.since + reaction.cooldown;
     match incident.level {
         EscalationLevel::Person | EscalationLevel::Nobody => vec![],
-        EscalationLevel::Agent if !reaction.auto || action == Action::Notify => {
+        EscalationLevel::Agent if !reaction.auto || action == ReactionAction::Notify => {
             vec![person(incident, context, ONLY_A_PERSON.into())]
         }
         EscalationLevel::Agent
-            if matches!(context.misfit, Some(Misfit::Senseless(_))) && !incident.instead =>
+            if matches!(context.misfit, Some(ActionMisfit::Senseless(_))) && !incident.instead =>
         {
-            let Some(Misfit::Senseless(why)) = context.misfit else { return vec![] };
+            let Some(ActionMisfit::Senseless(why)) = context.misfit else { return vec![] };
             vec![person(incident, context, why.into())]
         }
-        EscalationLevel::Agent if context.misfit == Some(Misfit::NoAgent) => {
+        EscalationLevel::Agent if context.misfit == Some(ActionMisfit::NoAgent) => {
             vec![up(incident, context, "no agent is concerned".into())]
         }
-        EscalationLevel::Agent if action == Action::Escalate => {
+        EscalationLevel::Agent if action == ReactionAction::Escalate => {
             vec![up(incident, context, "it is not for the agent to mend".into())]
         }
         // The agent cannot get a message now: it is gone, or may not take a turn. Wait for it, but not forever.
@@ -253,18 +256,29 @@ fn errand(
     let action = action_for(incident, context);
     let due = context.now + context.reaction.escalate_after;
     let acted = incident.level == EscalationLevel::Agent && incident.acted > 0 && incident.absent.is_none();
-    let by_errand = matches!(action, Action::SpawnAgent | Action::RerunChecks | Action::Rebase | Action::Run);
+    let by_errand = matches!(
+        action,
+        ReactionAction::SpawnAgent
+            | ReactionAction::RerunChecks
+            | ReactionAction::Rebase
+            | ReactionAction::Run
+    );
     match result {
         Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
         Ok(_) => vec![],
         // The check in doubt cannot be run again; the base may still be at fault.
-        Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
+        Err(why)
+            if matches!(
+                incident.doubt,
+                Some(FailureDoubt::Chance { .. } | FailureDoubt::BaseMended { .. })
+            ) =>
+        {
             let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
             let mut events = match context.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident))
             {
                 true => vec![
                     E::Failed { why, due: None, instead: false },
-                    E::Doubted { doubt: Doubt::Base {}, due: incident.due },
+                    E::Doubted { doubt: FailureDoubt::Base {}, due: incident.due },
                 ],
                 false => vec![E::Believed { why, due }],
             };
@@ -286,7 +300,7 @@ fn errand(
                 instead: false,
             }]
         }
-        Err(why) if acted && action == Action::Rebase => {
+        Err(why) if acted && action == ReactionAction::Rebase => {
             let why = format!("It was not rebased: {why}");
             let mut events = vec![E::Failed { why, due: None, instead: true }];
             let told = after(incident, &events, context.now);
@@ -295,8 +309,8 @@ fn errand(
         }
         Err(why) if acted && by_errand => {
             let what = match action {
-                Action::SpawnAgent => "no agent could be started",
-                Action::RerunChecks => "the checks could not be run again",
+                ReactionAction::SpawnAgent => "no agent could be started",
+                ReactionAction::RerunChecks => "the checks could not be run again",
                 _ => "the command failed",
             };
             vec![up(incident, context, format!("{what}: {why}"))]
@@ -306,8 +320,8 @@ fn errand(
 }
 
 /// Returns the action for this incident.
-fn action_for(incident: &Incident, context: &IncidentContext<'_>) -> Action {
-    if incident.instead { Action::SendToAgent } else { context.reaction.action }
+fn action_for(incident: &Incident, context: &IncidentContext<'_>) -> ReactionAction {
+    if incident.instead { ReactionAction::SendToAgent } else { context.reaction.action }
 }
 
 /// Escalates to the next level above the agent.
@@ -330,17 +344,17 @@ fn moment_due(incident: &Incident, context: &IncidentContext<'_>) -> Option<Time
 }
 
 /// Returns the repeated action as a text for people.
-fn tried(action: Action, times: u32) -> String {
+fn tried(action: ReactionAction, times: u32) -> String {
     let often = match times {
         0 => return "no agent could be told".to_owned(),
         1 => "once".to_owned(),
         n => format!("{n} times"),
     };
     match action {
-        Action::Merge => format!("it was put into the merge queue {often} and is still not merged"),
-        Action::RerunChecks => format!("the checks were run again {often} and it is still there"),
-        Action::Rebase => format!("the branch was rebased {often} and it is still there"),
-        Action::Run => format!("the command was run {often} and it is still there"),
+        ReactionAction::Merge => format!("it was put into the merge queue {often} and is still not merged"),
+        ReactionAction::RerunChecks => format!("the checks were run again {often} and it is still there"),
+        ReactionAction::Rebase => format!("the branch was rebased {often} and it is still there"),
+        ReactionAction::Run => format!("the command was run {often} and it is still there"),
         _ => format!("the agent was told {often} and it is still there"),
     }
 }
@@ -359,17 +373,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::errand::Round;
-    use crate::incident::context::Helpers;
-    use crate::incident::{IncidentKind, Problem, ProblemId, Subject};
+    use crate::errand::ReactionRound;
+    use crate::incident::context::IncidentHelpers;
+    use crate::incident::{IncidentKind, ObservedProblem, ProblemId, Subject};
     use crate::reaction::Reaction;
-    use crate::settings::Settings;
+    use crate::settings::DaemonSettings;
     use crate::{ProjectId, PullId};
 
-    const ALL: Helpers = Helpers { agent: true, live: true, orchestrator: true, back: None };
-    const AGENT: Helpers = Helpers { orchestrator: false, ..ALL };
-    const PAUSED: Helpers = Helpers { agent: false, ..AGENT };
-    const NOBODY: Helpers = Helpers { agent: false, live: false, orchestrator: false, back: None };
+    const ALL: IncidentHelpers = IncidentHelpers { agent: true, live: true, orchestrator: true, back: None };
+    const AGENT: IncidentHelpers = IncidentHelpers { orchestrator: false, ..ALL };
+    const PAUSED: IncidentHelpers = IncidentHelpers { agent: false, ..AGENT };
+    const NOBODY: IncidentHelpers =
+        IncidentHelpers { agent: false, live: false, orchestrator: false, back: None };
 
     fn key() -> IncidentKey {
         let subject = Subject::Pull(PullId { project: ProjectId::new("app"), number: 7 });
@@ -378,14 +393,14 @@ mod tests {
 
     fn problem(revision: &str) -> IncidentInput {
         let (kind, id) = (IncidentKind::MergeConflicts, ProblemId::Base("main".into()));
-        IncidentInput::Seen(Problem { kind, id, revision: revision.into(), detail: "a.rs".into() })
+        IncidentInput::Seen(ObservedProblem { kind, id, revision: revision.into(), detail: "a.rs".into() })
     }
 
     /// Returns the events of some inputs, each with its second, as short names.
-    fn story(reaction: &Reaction, helpers: Helpers, inputs: Vec<(i64, IncidentInput)>) -> String {
+    fn story(reaction: &Reaction, helpers: IncidentHelpers, inputs: Vec<(i64, IncidentInput)>) -> String {
         let mut known: Option<Incident> = None;
         let mut told = Vec::new();
-        let settings = Settings::default();
+        let settings = DaemonSettings::default();
         for (second, input) in inputs {
             let now = Timestamp(second * 1000);
             let context = IncidentContext {
@@ -421,7 +436,7 @@ mod tests {
         told.join(" ")
     }
 
-    fn does(action: Action, attempts: u32) -> Reaction {
+    fn does(action: ReactionAction, attempts: u32) -> Reaction {
         let escalate_after = Duration::from_secs(60);
         Reaction { action, attempts, escalate_after, ..Reaction::default_for(&IncidentKind::MergeConflicts) }
     }
@@ -432,20 +447,20 @@ mod tests {
         let due = |at| (at, IncidentInput::Due);
         let all = || vec![seen(0), due(60), due(120), due(180), due(1000)];
         for (action, helpers, expected) in [
-            (Action::SendToAgent, ALL, "opened send-to-agent send-to-agent orchestrator person"),
-            (Action::SendToAgent, AGENT, "opened send-to-agent send-to-agent person"),
-            (Action::SendToAgent, PAUSED, "opened waiting person"),
-            (Action::SendToAgent, NOBODY, "opened waiting person"),
-            (Action::SpawnAgent, NOBODY, "opened spawn-agent spawn-agent person"),
-            (Action::SpawnAgent, PAUSED, "opened waiting person"),
-            (Action::Merge, NOBODY, "opened merge merge person"),
-            (Action::Rebase, AGENT, "opened rebase rebase person"),
-            (Action::Run, NOBODY, "opened run run person"),
-            (Action::RerunChecks, NOBODY, "opened rerun-checks rerun-checks person"),
-            (Action::Escalate, ALL, "opened orchestrator person"),
-            (Action::Escalate, AGENT, "opened person"),
-            (Action::Notify, ALL, "opened person"),
-            (Action::Record, ALL, "opened recorded"),
+            (ReactionAction::SendToAgent, ALL, "opened send-to-agent send-to-agent orchestrator person"),
+            (ReactionAction::SendToAgent, AGENT, "opened send-to-agent send-to-agent person"),
+            (ReactionAction::SendToAgent, PAUSED, "opened waiting person"),
+            (ReactionAction::SendToAgent, NOBODY, "opened waiting person"),
+            (ReactionAction::SpawnAgent, NOBODY, "opened spawn-agent spawn-agent person"),
+            (ReactionAction::SpawnAgent, PAUSED, "opened waiting person"),
+            (ReactionAction::Merge, NOBODY, "opened merge merge person"),
+            (ReactionAction::Rebase, AGENT, "opened rebase rebase person"),
+            (ReactionAction::Run, NOBODY, "opened run run person"),
+            (ReactionAction::RerunChecks, NOBODY, "opened rerun-checks rerun-checks person"),
+            (ReactionAction::Escalate, ALL, "opened orchestrator person"),
+            (ReactionAction::Escalate, AGENT, "opened person"),
+            (ReactionAction::Notify, ALL, "opened person"),
+            (ReactionAction::Record, ALL, "opened recorded"),
         ] {
             assert_eq!(story(&does(action, 2), helpers, all()), expected, "{action:?} {helpers:?}");
         }
@@ -453,19 +468,19 @@ mod tests {
 
     #[test]
     fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
-        let round = || Round { opened: Timestamp(0), revision: None, acted: None };
+        let round = || ReactionRound { opened: Timestamp(0), revision: None, acted: None };
         let errand = |result| IncidentInput::Errand { round: round(), result };
         let failed = || vec![(0, problem("1")), (5, errand(Err("no".into())))];
         let done = || vec![(0, problem("1")), (5, errand(Ok("yes".into())))];
         for (action, helpers, inputs, expected) in [
-            (Action::Run, ALL, failed(), "opened run orchestrator"),
-            (Action::Run, AGENT, failed(), "opened run person"),
-            (Action::Run, AGENT, done(), "opened run noted"),
-            (Action::SpawnAgent, NOBODY, failed(), "opened spawn-agent person"),
-            (Action::RerunChecks, NOBODY, failed(), "opened rerun-checks person"),
-            (Action::Rebase, AGENT, failed(), "opened rebase failed send-to-agent"),
-            (Action::Rebase, NOBODY, failed(), "opened rebase failed"),
-            (Action::SendToAgent, AGENT, failed(), "opened send-to-agent"),
+            (ReactionAction::Run, ALL, failed(), "opened run orchestrator"),
+            (ReactionAction::Run, AGENT, failed(), "opened run person"),
+            (ReactionAction::Run, AGENT, done(), "opened run noted"),
+            (ReactionAction::SpawnAgent, NOBODY, failed(), "opened spawn-agent person"),
+            (ReactionAction::RerunChecks, NOBODY, failed(), "opened rerun-checks person"),
+            (ReactionAction::Rebase, AGENT, failed(), "opened rebase failed send-to-agent"),
+            (ReactionAction::Rebase, NOBODY, failed(), "opened rebase failed"),
+            (ReactionAction::SendToAgent, AGENT, failed(), "opened send-to-agent"),
         ] {
             assert_eq!(story(&does(action, 2), helpers, inputs), expected, "{action:?} {helpers:?}");
         }
@@ -474,7 +489,7 @@ mod tests {
     #[test]
     fn the_late_word_about_an_earlier_round_means_nothing() {
         let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Errand {
-            round: Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted },
+            round: ReactionRound { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted },
             result: Err("no".into()),
         };
         for (late, expected) in [
@@ -486,13 +501,13 @@ mod tests {
             (failed(-1000, Some("2"), Some(2)), "opened run revised run"),
         ] {
             let inputs = vec![(0, problem("1")), (5, problem("2")), (6, late.clone())];
-            assert_eq!(story(&does(Action::Run, 3), AGENT, inputs), expected, "{late:?}");
+            assert_eq!(story(&does(ReactionAction::Run, 3), AGENT, inputs), expected, "{late:?}");
         }
     }
 
     #[test]
     fn news_within_the_cooldown_waits_for_its_end() {
-        let reaction = Reaction { cooldown: Duration::from_secs(30), ..does(Action::SendToAgent, 3) };
+        let reaction = Reaction { cooldown: Duration::from_secs(30), ..does(ReactionAction::SendToAgent, 3) };
         let inputs = vec![
             (0, problem("1")),
             (5, problem("2")),

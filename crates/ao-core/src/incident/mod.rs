@@ -24,17 +24,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::Round;
+use crate::errand::ReactionRound;
 use crate::keyed::Keyed;
-use crate::reaction::Action;
+use crate::reaction::ReactionAction;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
 pub(crate) use context::IncidentContext;
-pub use doubt::Doubt;
+pub use doubt::FailureDoubt;
 pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
 pub(crate) use ladder::{ONLY_A_PERSON, decide};
-pub use problem::{Problem, ProblemId};
+pub use problem::{ObservedProblem, ProblemId};
 
 /// Number of commits with attempted fixes that are remembered.
 const TRIED_KEPT: usize = 5;
@@ -78,7 +78,7 @@ pub struct Incident {
     pub due: Option<Timestamp>,
     /// The reason why no agent has been woken for it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<FailureDoubt>,
     /// Time since when it is doubted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
@@ -90,7 +90,7 @@ pub struct Incident {
     pub remark: String,
     /// The heads at which the agent got a message about it: the attempted fixes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<Tried>,
+    pub tried: Vec<AttemptedFix>,
     /// The action failed, so the agent gets a message instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
@@ -101,7 +101,7 @@ pub struct Incident {
 
 /// A commit that was the head when the agent got a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct AttemptedFix {
     pub commit: Commit,
     /// The first line of its message, if the forge reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ pub enum EscalationLevel {
 /// Input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
-    Seen(Problem),
+    Seen(ObservedProblem),
     Absent,
     Due,
     /// The message about it was withdrawn before the agent got it.
@@ -135,7 +135,7 @@ pub enum IncidentInput {
     },
     /// An errand that it requested was done or failed, with a remark.
     Errand {
-        round: Round,
+        round: ReactionRound,
         result: Result<String, String>,
     },
     /// The head has moved since its agent got the message.
@@ -166,12 +166,12 @@ pub enum IncidentEvent {
     },
     /// `told` is the revision that the agent already knows, so that it gets only the news.
     Acted {
-        action: Action,
+        action: ReactionAction,
         told: Option<String>,
         due: Timestamp,
         /// The head of the pull request that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        on: Option<Tried>,
+        on: Option<AttemptedFix>,
     },
     Escalated {
         to: EscalationLevel,
@@ -189,7 +189,7 @@ pub enum IncidentEvent {
     },
     /// It may be flaky, or not its agent's fault. No message is sent until that is known, or the time is up.
     Doubted {
-        doubt: Doubt,
+        doubt: FailureDoubt,
         due: Option<Timestamp>,
     },
     /// The doubt is resolved. `why` is the reason, if it was not an observation.
@@ -227,7 +227,7 @@ impl Keyed for Incident {
 
 impl Incident {
     /// Returns true if a result of this round is not stale.
-    pub(crate) fn awaits(&self, round: &Round) -> bool {
+    pub(crate) fn awaits(&self, round: &ReactionRound) -> bool {
         round.opened == self.opened
             && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
             && round.acted.is_none_or(|acted| acted == self.acted)

@@ -5,12 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::IncidentKind;
-use crate::budget::Budget;
+use crate::budget::BudgetScope;
 use crate::{Attempt, Commit, Timestamp};
 
 /// A problem that exists now, as a pull request, a session, a project or the host shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ObservedProblem {
     pub kind: IncidentKind,
     pub id: ProblemId,
     /// The head commit or comment that shows it. The same problem on a new revision is worth a new message, but spends the
@@ -67,7 +67,7 @@ pub enum ProblemId {
     Account(String),
     /// A budget that several sessions share, and the time since when it is spent.
     Budget {
-        budget: Budget,
+        budget: BudgetScope,
         since: Timestamp,
     },
     /// The key of a user's own event.

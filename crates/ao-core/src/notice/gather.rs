@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{About, Hold, Level, Notice, NoticeEvent, Way};
+use super::{ChannelProgress, Notice, NoticeContext, NoticeEvent, NoticeHold, NoticeLevel};
 use crate::event::Event;
 use crate::incident::{IncidentKind, Subject};
 use crate::outside::cut;
@@ -23,14 +23,14 @@ const LINES: usize = 200;
 /// Releases the notices that a channel has held until now: as they are, or combined into one. The new notice and the
 /// end of the old ones are one step, so that none is lost and none is sent twice.
 pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mut u64) -> Vec<Event> {
-    let held = |hold: Hold| {
+    let held = |hold: NoticeHold| {
         state.notices.values().filter(move |notice| {
             let way = notice.way(channel);
             way.is_some_and(|way| way.held == Some(hold) && way.again_at.is_some_and(|at| at <= now))
         })
     };
-    let quiet: Vec<&Notice> = held(Hold::Quiet).collect();
-    let mut together: Vec<&Notice> = held(Hold::Digest).collect();
+    let quiet: Vec<&Notice> = held(NoticeHold::Quiet).collect();
+    let mut together: Vec<&Notice> = held(NoticeHold::Digest).collect();
     let mut events = Vec::new();
     if quiet.len() > ONE_BY_ONE {
         together.extend(quiet);
@@ -52,7 +52,7 @@ pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mu
 pub(super) fn await_others(state: &State, channel: &str, now: Timestamp) -> NoticeEvent {
     let last = state.channels.get(channel).and_then(|record| record.burst_at);
     let until = last.map_or(now, |last| last + BETWEEN_BURSTS).max(now + LULL);
-    NoticeEvent::Held { channel: channel.to_owned(), until, hold: Hold::Burst }
+    NoticeEvent::Held { channel: channel.to_owned(), until, hold: NoticeHold::Burst }
 }
 
 /// Releases the notices that a channel has held because more could come, once no more do: a few one by one, many as
@@ -66,7 +66,7 @@ pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digest
     let is_due = |notice: &&Notice| notice.way(channel).and_then(|way| way.again_at) <= Some(now);
     let away = all().filter(|notice| is_away(notice)).filter(is_due).map(|notice| {
         let (channel, until) = (channel.to_owned(), now + LULL);
-        Event::Notice(notice.id, NoticeEvent::Held { channel, until, hold: Hold::Burst })
+        Event::Notice(notice.id, NoticeEvent::Held { channel, until, hold: NoticeHold::Burst })
     });
     let away: Vec<Event> = away.collect();
     let ways = || held().filter_map(|notice| notice.way(channel));
@@ -79,7 +79,7 @@ pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digest
         let wait = |notice: &Notice| {
             Event::Notice(
                 notice.id,
-                NoticeEvent::Held { channel: to.clone(), until: quiet, hold: Hold::Burst },
+                NoticeEvent::Held { channel: to.clone(), until: quiet, hold: NoticeHold::Burst },
             )
         };
         return due.map(wait).chain(away).collect();
@@ -112,7 +112,7 @@ fn gathered(state: &State, channel: &str, notices: &[&Notice], digests: &mut u64
 }
 
 fn digest(id: NoticeId, channel: &str, notices: &[&Notice]) -> Notice {
-    let level = notices.iter().map(|notice| notice.level).max().unwrap_or(Level::Info);
+    let level = notices.iter().map(|notice| notice.level).max().unwrap_or(NoticeLevel::Info);
     let count: u32 = notices.iter().map(|notice| notice.gathered.max(1)).sum();
     let (subject, text) = match notices {
         [only] => (only.subject.clone(), only.text.clone()),
@@ -123,15 +123,15 @@ fn digest(id: NoticeId, channel: &str, notices: &[&Notice]) -> Notice {
         [first, ..] => {
             let project = first.about.project.clone();
             let shared = notices.iter().all(|notice| notice.about.project == project);
-            About { project: project.filter(|_| shared), ..About::default() }
+            NoticeContext { project: project.filter(|_| shared), ..NoticeContext::default() }
         }
-        [] => About::default(),
+        [] => NoticeContext::default(),
     };
     Notice {
         channel: Some(channel.to_owned()),
         about,
         gathered: count,
-        ways: Some([(channel.to_owned(), Way::default())].into()),
+        ways: Some([(channel.to_owned(), ChannelProgress::default())].into()),
         ..Notice::new(id, level, subject, &format!("digest {channel} {id}"), &text)
     }
 }
@@ -187,11 +187,11 @@ fn line(notice: &Notice) -> String {
     format!("· {}: {short}", level(notice.level))
 }
 
-fn level(level: Level) -> &'static str {
+fn level(level: NoticeLevel) -> &'static str {
     match level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Action => "action",
-        Level::Urgent => "urgent",
+        NoticeLevel::Info => "info",
+        NoticeLevel::Warning => "warning",
+        NoticeLevel::Action => "action",
+        NoticeLevel::Urgent => "urgent",
     }
 }

@@ -26,7 +26,7 @@ const SHORTEST_HOLD: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub id: NoticeId,
-    pub level: Level,
+    pub level: NoticeLevel,
     pub subject: Subject,
     pub text: String,
     /// The one channel that it goes to; if absent, those for its level.
@@ -38,8 +38,8 @@ pub struct Notice {
     pub tries: u32,
     pub again_at: Option<Timestamp>,
     /// The subject, as fields that links and commands are built from.
-    #[serde(default, skip_serializing_if = "About::is_empty")]
-    pub about: About,
+    #[serde(default, skip_serializing_if = "NoticeContext::is_empty")]
+    pub about: NoticeContext,
     /// The problem that it reports. Once that is resolved, the notice is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incident: Option<IncidentKey>,
@@ -48,7 +48,7 @@ pub struct Notice {
     pub gathered: u32,
     /// The channels that have yet to take it; absent until they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ways: Option<BTreeMap<String, Way>>,
+    pub ways: Option<BTreeMap<String, ChannelProgress>>,
     /// The channels that were given up on, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Notice {
 /// The subject of a notice, with the fields to find it by.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct About {
+pub struct NoticeContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectId>,
     /// The name of the session.
@@ -73,12 +73,12 @@ pub struct About {
 
 /// The progress of a notice on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Way {
+pub struct ChannelProgress {
     pub tries: u32,
     pub again_at: Option<Timestamp>,
     /// The reason why it waits, if not for a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Hold>,
+    pub held: Option<NoticeHold>,
     /// The time since which it waits for others of its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<Timestamp>,
@@ -87,7 +87,7 @@ pub struct Way {
 /// The reason why a channel does not take a notice yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Hold {
+pub enum NoticeHold {
     /// It is quiet time.
     Quiet,
     /// It is sent together with others.
@@ -99,7 +99,7 @@ pub enum Hold {
 /// The urgency of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum NoticeLevel {
     Info,
     Warning,
     Action,
@@ -121,7 +121,7 @@ pub struct ChannelRecord {
 /// A notice that is to be sent. A second one with the same key is the same notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNotice {
-    pub level: Level,
+    pub level: NoticeLevel,
     pub subject: Subject,
     pub key: String,
     pub text: String,
@@ -132,7 +132,12 @@ pub struct NewNotice {
 }
 
 impl NewNotice {
-    pub fn new(level: Level, subject: Subject, key: impl Into<String>, text: impl Into<String>) -> NewNotice {
+    pub fn new(
+        level: NoticeLevel,
+        subject: Subject,
+        key: impl Into<String>,
+        text: impl Into<String>,
+    ) -> NewNotice {
         NewNotice { level, subject, key: key.into(), text: text.into(), incident: None, channel: None }
     }
 }
@@ -162,7 +167,7 @@ pub enum NoticeInput {
         channel: String,
         tries: u32,
         until: Timestamp,
-        hold: Hold,
+        hold: NoticeHold,
     },
     /// The reported problem is resolved.
     Withdraw {
@@ -197,7 +202,7 @@ pub enum NoticeEvent {
     Held {
         channel: String,
         until: Timestamp,
-        hold: Hold,
+        hold: NoticeHold,
     },
     /// The hold has ended.
     Released {
@@ -228,7 +233,7 @@ pub enum NoticeEvent {
 
 impl Notice {
     /// Returns a notice that has not been sent yet.
-    pub fn new(id: NoticeId, level: Level, subject: Subject, key: &str, text: &str) -> Notice {
+    pub fn new(id: NoticeId, level: NoticeLevel, subject: Subject, key: &str, text: &str) -> Notice {
         Notice {
             id,
             level,
@@ -238,7 +243,7 @@ impl Notice {
             key: key.to_owned(),
             tries: 0,
             again_at: None,
-            about: About::default(),
+            about: NoticeContext::default(),
             incident: None,
             gathered: 0,
             ways: None,
@@ -282,10 +287,10 @@ impl Notice {
 
     /// Returns whether it waits on a channel for others of its kind.
     pub(crate) fn awaits_others(&self, channel: &str) -> bool {
-        self.way(channel).is_some_and(|way| way.held == Some(Hold::Burst))
+        self.way(channel).is_some_and(|way| way.held == Some(NoticeHold::Burst))
     }
 
-    fn way(&self, channel: &str) -> Option<&Way> {
+    fn way(&self, channel: &str) -> Option<&ChannelProgress> {
         self.ways.as_ref()?.get(channel)
     }
 
@@ -295,16 +300,18 @@ impl Notice {
     }
 }
 
-impl About {
+impl NoticeContext {
     pub fn is_empty(&self) -> bool {
-        *self == About::default()
+        *self == NoticeContext::default()
     }
 
     /// Gathers the fields of a subject.
-    pub(crate) fn of(state: &State, subject: &Subject) -> About {
+    pub(crate) fn of(state: &State, subject: &Subject) -> NoticeContext {
         let session = match subject {
-            Subject::Host => return About::default(),
-            Subject::Project(project) => return About { project: Some(project.clone()), ..About::default() },
+            Subject::Host => return NoticeContext::default(),
+            Subject::Project(project) => {
+                return NoticeContext { project: Some(project.clone()), ..NoticeContext::default() };
+            }
             Subject::Session(id) => state.sessions.get(id),
             Subject::Pull(id) => {
                 state.pulls.get(id).and_then(|pull| pull.owner).and_then(|owner| state.sessions.get(&owner))
@@ -318,7 +325,7 @@ impl About {
             ),
         };
         let address = pull.and_then(|pull| state.pulls.get(pull)).map(|pull| pull.facts.url.clone());
-        About {
+        NoticeContext {
             project,
             session: session.map(|session| session.spec.name.clone()),
             pull: address.filter(|address| !address.is_empty()),
@@ -388,10 +395,10 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
                 match way.held {
                     _ if way.again_at.is_none_or(|at| at > now) => {}
                     None => events.push(this(NoticeEvent::Retried { channel: Some(channel.clone()) })),
-                    Some(Hold::Burst) => {
+                    Some(NoticeHold::Burst) => {
                         events.extend(gather::release_burst(state, channel, now, &mut digests));
                     }
-                    Some(Hold::Quiet | Hold::Digest) => {
+                    Some(NoticeHold::Quiet | NoticeHold::Digest) => {
                         events.extend(gather::release(state, channel, now, &mut digests));
                     }
                 }
@@ -435,7 +442,8 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) ->
             notice.missed.push(miss(channel, why));
         }
         NoticeEvent::Addressed { channels } => {
-            notice.ways = Some(channels.iter().map(|channel| (channel.clone(), Way::default())).collect());
+            notice.ways =
+                Some(channels.iter().map(|channel| (channel.clone(), ChannelProgress::default())).collect());
         }
         NoticeEvent::Delayed { channel: None, again_at, .. } => notice.again_at = Some(*again_at),
         NoticeEvent::Retried { channel: None } => {
@@ -455,17 +463,19 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) ->
     false
 }
 
-fn evolve_way(way: &mut Way, event: &NoticeEvent, at: Timestamp) {
+fn evolve_way(way: &mut ChannelProgress, event: &NoticeEvent, at: Timestamp) {
     match event {
         NoticeEvent::Delayed { again_at, .. } => way.again_at = Some(*again_at),
         NoticeEvent::Held { until, hold, .. } => {
-            let held_since = (*hold == Hold::Burst).then_some(way.held_since.unwrap_or(at));
-            *way = Way { again_at: Some(*until), held: Some(*hold), held_since, ..*way }
+            let held_since = (*hold == NoticeHold::Burst).then_some(way.held_since.unwrap_or(at));
+            *way = ChannelProgress { again_at: Some(*until), held: Some(*hold), held_since, ..*way }
         }
         // Not counted, because nothing was tried.
-        NoticeEvent::Released { .. } => *way = Way { tries: way.tries, ..Way::default() },
+        NoticeEvent::Released { .. } => {
+            *way = ChannelProgress { tries: way.tries, ..ChannelProgress::default() }
+        }
         NoticeEvent::Retried { .. } => {
-            *way = Way { tries: way.tries.saturating_add(1), ..Way::default() };
+            *way = ChannelProgress { tries: way.tries.saturating_add(1), ..ChannelProgress::default() };
         }
         _ => {}
     }

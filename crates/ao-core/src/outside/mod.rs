@@ -13,7 +13,7 @@ mod invisible;
 mod markup;
 mod tags;
 
-use crate::pull::Author;
+use crate::pull::AuthorFacts;
 use crate::text::sanitise;
 
 /// The prefix of every line written by others, so that none of them can pass for one of ours.
@@ -25,7 +25,7 @@ const NAME_MOST: usize = 400;
 
 /// The kind of a text, which determines where text can be hidden in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum QuotedKind {
     /// Rendered for people: text that markup hides from them is removed.
     Comment,
     Review,
@@ -36,9 +36,9 @@ pub enum Kind {
 
 /// The origin of a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    pub kind: Kind,
-    pub author: Option<&'a Author>,
+pub struct TextSource<'a> {
+    pub kind: QuotedKind,
+    pub author: Option<&'a AuthorFacts>,
     /// A location such as a line of a file. May be empty, as may the address.
     pub place: &'a str,
     pub url: &'a str,
@@ -46,7 +46,7 @@ pub struct Source<'a> {
 
 /// Returns a text in the form in which an agent may get it: stripped, cut to about `limit` bytes, fenced, and below a
 /// line that names its author.
-pub fn quoted(source: Source<'_>, text: &str, limit: usize) -> String {
+pub fn quoted(source: TextSource<'_>, text: &str, limit: usize) -> String {
     let who = source.author.map(signed).unwrap_or_default();
     let parts = [one_line(source.place), who, one_line(source.url)];
     let named: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
@@ -55,23 +55,23 @@ pub fn quoted(source: Source<'_>, text: &str, limit: usize) -> String {
 }
 
 /// Returns a text stripped and cut to about `limit` bytes, with the fence before each line.
-pub fn fenced(kind: Kind, text: &str, limit: usize) -> String {
+pub fn fenced(kind: QuotedKind, text: &str, limit: usize) -> String {
     bounded(kind, text, limit).lines().map(|line| format!("{FENCE}{line}\n")).collect()
 }
 
 /// Returns a text stripped and cut to about `limit` bytes. It is stripped first, because a cut might expose hidden
 /// text.
-pub fn bounded(kind: Kind, text: &str, limit: usize) -> String {
+pub fn bounded(kind: QuotedKind, text: &str, limit: usize) -> String {
     cut(&stripped(kind, text), limit)
 }
 
 /// Returns a text without terminal control sequences, invisible characters, text that rendering hides, and the tags
 /// that structure a prompt. Idempotent.
-pub fn stripped(kind: Kind, text: &str) -> String {
+pub fn stripped(kind: QuotedKind, text: &str) -> String {
     let plain = tags::neutralised(&invisible::removed(&sanitise(text)));
     match kind {
-        Kind::Log => plain,
-        Kind::Comment | Kind::Review | Kind::Issue => markup::without_hidden(plain),
+        QuotedKind::Log => plain,
+        QuotedKind::Comment | QuotedKind::Review | QuotedKind::Issue => markup::without_hidden(plain),
     }
 }
 
@@ -80,14 +80,14 @@ pub fn stripped(kind: Kind, text: &str) -> String {
 pub fn one_line(text: &str) -> String {
     // Reads no more than can be shown, escape sequences included.
     let looked_at = &text[..text.floor_char_boundary(16 * NAME_MOST)];
-    let clean = stripped(Kind::Log, looked_at).replace('\n', "");
+    let clean = stripped(QuotedKind::Log, looked_at).replace('\n', "");
     let end = clean.floor_char_boundary(NAME_MOST);
     let more = if end < clean.len() || looked_at.len() < text.len() { "…" } else { "" };
     format!("{}{more}", &clean[..end])
 }
 
 /// Formats an author with the standing that gives the text its weight.
-pub fn signed(author: &Author) -> String {
+pub fn signed(author: &AuthorFacts) -> String {
     let login = one_line(&author.login);
     // The standing comes from the forge. This warns readers, who might mistake the name for another one.
     let looks_like_another = if mixes_letters(&login) { ", a name of mixed alphabets" } else { "" };

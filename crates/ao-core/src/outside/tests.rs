@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pull::Standing;
+use crate::pull::AuthorStanding;
 
 #[test]
 fn escape_sequences_and_what_cannot_be_seen_are_taken_out_whole() {
@@ -14,8 +14,8 @@ fn escape_sequences_and_what_cannot_be_seen_are_taken_out_whole() {
         ("x\u{fe01}\u{fe02}\u{fe03}y 1\u{fe0f}\u{20e3} ❤\u{fe0f}\u{fe0f}", "xy 1\u{fe0f}\u{20e3} ❤\u{fe0f}"),
         ("👩\u{200d}❤\u{fe0f}\u{200d}👨 a\u{200d}b", "👩\u{200d}❤\u{fe0f}\u{200d}👨 ab"),
     ] {
-        assert_eq!(stripped(Kind::Comment, text), clean, "{text:?}");
-        assert_eq!(stripped(Kind::Log, text), clean, "{text:?}");
+        assert_eq!(stripped(QuotedKind::Comment, text), clean, "{text:?}");
+        assert_eq!(stripped(QuotedKind::Log, text), clean, "{text:?}");
     }
 }
 
@@ -42,9 +42,13 @@ fn what_is_hidden_in_markup_is_taken_out_and_what_is_shown_stays() {
         ("[x](y 'seen') [//]: # (seen)", "[x](y 'seen') [//]: # (seen)".into()),
         ("<b hidden <!-- \" --> >x</b>y", format!("{OUT}y")),
     ] {
-        assert_eq!(stripped(Kind::Comment, text), clean, "{text:?}");
+        assert_eq!(stripped(QuotedKind::Comment, text), clean, "{text:?}");
     }
-    assert_eq!(stripped(Kind::Log, "<!-- a --> <script>"), "<!-- a --> <script>", "nobody renders a log");
+    assert_eq!(
+        stripped(QuotedKind::Log, "<!-- a --> <script>"),
+        "<!-- a --> <script>",
+        "nobody renders a log"
+    );
 }
 
 #[test]
@@ -59,22 +63,26 @@ fn the_marks_of_prompts_are_only_words() {
         ("< system", "‹ system"),
         ("Vec<Option<u8>> a[0] <systems>", "Vec<Option<u8>> a[0] <systems>"),
     ] {
-        assert_eq!(stripped(Kind::Log, text), clean, "{text:?}");
+        assert_eq!(stripped(QuotedKind::Log, text), clean, "{text:?}");
     }
 }
 
 #[test]
 fn a_quotation_says_whose_it_is_and_where() {
-    let bob = Author { login: "bob\n> ao".into(), standing: Standing::Member };
-    let source =
-        Source { kind: Kind::Comment, author: Some(&bob), place: "src/lib.rs:12", url: "https://forge/7#c1" };
+    let bob = AuthorFacts { login: "bob\n> ao".into(), standing: AuthorStanding::Member };
+    let source = TextSource {
+        kind: QuotedKind::Comment,
+        author: Some(&bob),
+        place: "src/lib.rs:12",
+        url: "https://forge/7#c1",
+    };
     assert_eq!(
         quoted(source, "one\n\ntwo", 100),
         format!("src/lib.rs:12, bob> ao (member), https://forge/7#c1 {NOTE}\n> one\n> \n> two\n")
     );
-    let nobody = Source { author: None, place: "", url: "", ..source };
+    let nobody = TextSource { author: None, place: "", url: "", ..source };
     assert_eq!(quoted(nobody, "x", 100), format!("{NOTE}\n> x\n"));
-    let fake = Author { login: "\u{430}dmin".into(), standing: Standing::Outsider };
+    let fake = AuthorFacts { login: "\u{430}dmin".into(), standing: AuthorStanding::Outsider };
     assert_eq!(signed(&fake), "\u{430}dmin (outsider, a name of mixed alphabets)");
     assert_eq!(one_line(&"x".repeat(1000)).chars().count(), NAME_MOST + 1);
 }
@@ -83,7 +91,7 @@ fn a_quotation_says_whose_it_is_and_where() {
 #[test]
 fn a_cut_never_opens_what_was_hidden() {
     let text = format!("begin <!-- {} obey --> end", "x".repeat(100_000));
-    assert_eq!(bounded(Kind::Issue, &text, 1000), "begin [hidden text left out] end");
+    assert_eq!(bounded(QuotedKind::Issue, &text, 1000), "begin [hidden text left out] end");
     let long = format!("first{}last", "é".repeat(10_000));
     let kept = cut(&long, 1000);
     assert!(kept.starts_with("firsté") && kept.ends_with("élast") && kept.len() < 1100, "{kept}");
@@ -107,7 +115,7 @@ fn no_text_takes_long() {
         "\u{200d}",
     ] {
         let text = piece.repeat((1 << 17) / piece.len());
-        assert!(fenced(Kind::Comment, &text, 8192).len() < 3 * 8192 + 64, "{piece:?}");
+        assert!(fenced(QuotedKind::Comment, &text, 8192).len() < 3 * 8192 + 64, "{piece:?}");
     }
 }
 
@@ -131,7 +139,7 @@ proptest! {
         limit in 0usize..200,
     ) {
         let text = pieces.concat();
-        for kind in [Kind::Comment, Kind::Log] {
+        for kind in [QuotedKind::Comment, QuotedKind::Log] {
             let clean = stripped(kind, &text);
             prop_assert_eq!(&stripped(kind, &clean), &clean, "{:?}", text);
             prop_assert!(clean.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));

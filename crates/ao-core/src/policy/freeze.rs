@@ -26,17 +26,17 @@ pub struct Freeze {
 /// the next week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Weekly {
+pub struct WeeklyFreeze {
     pub from: u16,
     pub until: u16,
-    pub zone: Zone,
+    pub zone: FreezeZone,
     pub why: String,
 }
 
 /// A time zone, as a list of offset changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Zone {
+pub struct FreezeZone {
     pub name: String,
     /// Offsets in minutes ahead of UTC, each with the time it takes effect, the earliest first.
     pub offsets: Vec<(Timestamp, i32)>,
@@ -80,7 +80,7 @@ impl Policy {
     }
 }
 
-impl Weekly {
+impl WeeklyFreeze {
     fn frozen(&self, now: Timestamp) -> Option<Frozen> {
         let Some(minute) = self.zone.minute_of_week(now) else {
             let why = format!("{}; what time it is in {} is not known any more", self.why, self.zone.name);
@@ -111,7 +111,7 @@ impl Weekly {
     }
 }
 
-impl Zone {
+impl FreezeZone {
     /// Returns the local minute of the week, if the offset is known.
     fn minute_of_week(&self, now: Timestamp) -> Option<u16> {
         let known = self.offsets.iter().take_while(|(since, _)| *since <= now).last();
@@ -147,8 +147,11 @@ mod tests {
 
     fn weekly(from: u16, until: u16, offsets: &[(i64, i32)]) -> Policy {
         let offsets = offsets.iter().map(|(since, minutes)| (Timestamp(*since), *minutes)).collect();
-        let zone = Zone { name: "Here".into(), offsets, until: at(10_000) };
-        Policy { weekly: vec![Weekly { from, until, zone, why: "weekend".into() }], ..Policy::default() }
+        let zone = FreezeZone { name: "Here".into(), offsets, until: at(10_000) };
+        Policy {
+            weekly: vec![WeeklyFreeze { from, until, zone, why: "weekend".into() }],
+            ..Policy::default()
+        }
     }
 
     #[test]

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::{Case, MergeRule, Policy, RuleVerdict, Verdict, judge};
+use super::{JudgedPull, MergeRule, MergeVerdict, Policy, RuleVerdict, judge};
 use crate::Timestamp;
-use crate::incident::{IncidentKey, IncidentKind, Problem, ProblemId, Subject};
+use crate::incident::{IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull, PullState};
-use crate::reaction::{Action, Reaction, ReactionPatch};
+use crate::reaction::{Reaction, ReactionAction, ReactionPatch};
 use crate::state::State;
 use crate::work;
 
 impl State {
     /// Judges a pull request by the policy of its project.
-    pub fn verdict(&self, pull: &Pull, now: Timestamp) -> Verdict {
+    pub fn verdict(&self, pull: &Pull, now: Timestamp) -> MergeVerdict {
         let project = self.projects.get(&pull.id.project);
         let (makers, maker_known) = self.makers_of(pull);
-        let case = Case {
+        let case = JudgedPull {
             pull,
             makers: &makers,
             maker_known,
@@ -48,7 +48,7 @@ impl State {
     /// Returns the problems of a pull request. It is ready only once its policy holds, because readiness triggers the
     /// automatic merge; if the policy needs no approval and merges by itself, it is ready without one. A pull request
     /// that waits for a person and is not ready is reported as one that needs a review.
-    pub(crate) fn problems_of_pull(&self, pull: &Pull, now: Timestamp) -> Vec<Problem> {
+    pub(crate) fn problems_of_pull(&self, pull: &Pull, now: Timestamp) -> Vec<ObservedProblem> {
         let mut problems = pull.problems();
         if !pull.is_open() {
             return problems;
@@ -63,7 +63,7 @@ impl State {
             let first = format!("{}: it {}", one_line(&pull.facts.title), step.says);
             let lines = [Some(first), Some(pull.facts.url.clone()), look].into_iter().flatten();
             let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-            problems.push(Problem {
+            problems.push(ObservedProblem {
                 kind,
                 id,
                 revision: pull.facts.head.to_string(),
@@ -76,23 +76,23 @@ impl State {
 
     /// Returns whether an allowed pull request is merged automatically: by its policy or, if that leaves it open, by
     /// the reaction.
-    fn merges_unasked(&self, pull: &Pull, verdict: &Verdict) -> bool {
+    fn merges_unasked(&self, pull: &Pull, verdict: &MergeVerdict) -> bool {
         let by_reaction = || {
             let reaction = self.reaction(&IncidentKind::ApprovedAndGreen, &Subject::Pull(pull.id.clone()));
-            verdict.auto_merge.is_none() && reaction.auto && reaction.action == Action::Merge
+            verdict.auto_merge.is_none() && reaction.auto && reaction.action == ReactionAction::Merge
         };
         verdict.merges_unasked() || (verdict.allows() && by_reaction())
     }
 
     /// Returns the problem "ready to merge", if it applies: approved and green, or without an approval if the policy
     /// needs none and merges by itself.
-    pub(crate) fn readiness(&self, pull: &Pull, verdict: &Verdict) -> Option<Problem> {
+    pub(crate) fn readiness(&self, pull: &Pull, verdict: &MergeVerdict) -> Option<ObservedProblem> {
         let mut problems = pull.problems();
         let ready = problems.iter().position(|problem| problem.kind == IncidentKind::ApprovedAndGreen);
         match ready {
             Some(ready) => verdict.allows().then(|| problems.swap_remove(ready)),
             None if self.merges_unasked(pull, verdict) && pull.facts.mergeable == Mergeable::Clean => {
-                Some(Problem {
+                Some(ObservedProblem {
                     kind: IncidentKind::ApprovedAndGreen,
                     id: ProblemId::Head(pull.facts.head.clone()),
                     revision: pull.facts.head.to_string(),
@@ -113,10 +113,10 @@ impl Policy {
     /// another action take precedence.
     pub(crate) fn over(&self, reaction: &mut Reaction, layers: &[&ReactionPatch]) {
         let said_otherwise = layers.iter().any(|layer| layer.auto == Some(false))
-            || layers.iter().any(|layer| layer.action.is_some_and(|action| action != Action::Merge));
+            || layers.iter().any(|layer| layer.action.is_some_and(|action| action != ReactionAction::Merge));
         match self.auto_merge {
-            Some(true) if !said_otherwise && reaction.action == Action::Merge => reaction.auto = true,
-            Some(false) if reaction.action == Action::Merge => reaction.auto = false,
+            Some(true) if !said_otherwise && reaction.action == ReactionAction::Merge => reaction.auto = true,
+            Some(false) if reaction.action == ReactionAction::Merge => reaction.auto = false,
             _ => {}
         }
     }

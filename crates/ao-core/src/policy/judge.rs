@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::{MergeRule, Policy, people, rules};
 use crate::Timestamp;
-use crate::pull::{Maker, Pull};
+use crate::pull::{Pull, PullMaker};
 
 /// The input of a judgement: a pull request, its makers, and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub struct JudgedPull<'a> {
     pub pull: &'a Pull,
     /// Our agents that made it, or that own it or once did. The strictest rule about any of them counts.
-    pub makers: &'a [Maker],
+    pub makers: &'a [PullMaker],
     /// The actual maker is among `makers`. If a program made the pull request and this is false, any agent may have.
     pub maker_known: bool,
     pub now: Timestamp,
@@ -24,7 +24,7 @@ pub struct Case<'a> {
 
 /// The result of each rule for the current head of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct MergeVerdict {
     pub rules: Vec<RuleVerdict>,
     /// The policy's own choice of automatic merges; if absent, the reactions decide. Not a rule: a person may merge
     /// without it.
@@ -39,7 +39,7 @@ pub struct RuleVerdict {
     pub evidence: String,
 }
 
-impl Verdict {
+impl MergeVerdict {
     /// Returns whether the pull request may be merged on request.
     pub fn allows(&self) -> bool {
         self.rules.iter().all(|rule| rule.holds)
@@ -107,7 +107,7 @@ impl RuleVerdict {
     }
 }
 
-impl Case<'_> {
+impl JudgedPull<'_> {
     /// Returns whether a trusted person has approved the current head.
     pub(super) fn person_approved(&self) -> bool {
         self.pull.approvals().iter().any(|review| review.author.standing.is_trusted_person())
@@ -126,7 +126,7 @@ impl Case<'_> {
 }
 
 /// Judges a pull request by all rules. Rules are independent, so a person sees at once everything that is missing.
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Verdict {
+pub fn judge(policy: &Policy, case: &JudgedPull<'_>) -> MergeVerdict {
     let pull = case.pull;
     let broken = case
         .broken
@@ -149,7 +149,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Verdict {
         rules::freeze(policy, case.now),
     ]);
     verdicts.extend(people::protected(policy, pull));
-    Verdict { rules: verdicts, auto_merge: policy.auto_merge }
+    MergeVerdict { rules: verdicts, auto_merge: policy.auto_merge }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pull::{Author, Standing};
+use crate::pull::{AuthorFacts, AuthorStanding};
 
 mod freeze;
 pub mod glob;
@@ -26,11 +26,11 @@ mod rules;
 mod scan;
 mod trust;
 
-pub use freeze::{Freeze, WEEK, Weekly, Zone};
-pub use judge::{Case, RuleVerdict, Verdict, judge};
+pub use freeze::{Freeze, FreezeZone, WEEK, WeeklyFreeze};
+pub use judge::{JudgedPull, MergeVerdict, RuleVerdict, judge};
 pub use rule::MergeRule;
-pub use scan::{Finding, MOST_FINDINGS, Pattern, Scan};
-pub use trust::{Level, Trust};
+pub use scan::{ForbiddenPattern, MOST_FINDINGS, ScanFinding, ScanResult};
+pub use trust::{AgentTrust, TrustLimits};
 
 /// The path of the policy in a repository.
 pub const POLICY_FILE: &str = ".ao/policy.yaml";
@@ -42,7 +42,7 @@ pub const POLICY_FILE: &str = ".ao/policy.yaml";
 pub struct Policy {
     /// The number of approvals of the current head that are needed.
     pub approvals: u32,
-    pub approvers: Approvers,
+    pub approvers: ApproverRule,
     pub protected: Vec<ProtectedPath>,
     pub max_files: Option<u64>,
     /// Lines added and removed together.
@@ -54,14 +54,14 @@ pub struct Policy {
     pub forbidden_labels: BTreeSet<String>,
     /// Patterns that no added line may match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub forbidden: Vec<Pattern>,
+    pub forbidden: Vec<ForbiddenPattern>,
     /// Forbids secrets in added lines, by the rule set that comes with the program.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub secrets: bool,
     pub freeze: Vec<Freeze>,
     /// Freezes that repeat every week.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub weekly: Vec<Weekly>,
+    pub weekly: Vec<WeeklyFreeze>,
     /// At least one trusted person must have approved, even if `approvals` is zero.
     pub human_always: bool,
     /// Requires a person's approval for some pull requests only. Each entry can require it.
@@ -69,7 +69,7 @@ pub struct Policy {
     pub human: Vec<HumanNeed>,
     /// Limits on what agents may have merged without a person's approval. All of them must agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trust: Vec<Trust>,
+    pub trust: Vec<AgentTrust>,
     /// No thread in which a trusted person wrote about a file may be open.
     pub threads_resolved: bool,
     /// Merges automatically what is allowed. If absent, the reaction to `approved-and-green` decides, and that is off
@@ -83,8 +83,8 @@ pub struct Policy {
 /// The author, our agents and other programs never count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Approvers {
-    pub standings: BTreeSet<Standing>,
+pub struct ApproverRule {
+    pub standings: BTreeSet<AuthorStanding>,
     pub logins: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub struct ProtectedPath {
     /// no change to the path is allowed.
     pub approvers: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub standings: BTreeSet<Standing>,
+    pub standings: BTreeSet<AuthorStanding>,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub approvals: u32,
 }
@@ -122,7 +122,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             approvals: 1,
-            approvers: Approvers::default(),
+            approvers: ApproverRule::default(),
             protected: vec![],
             max_files: None,
             max_lines: None,
@@ -142,17 +142,17 @@ impl Default for Policy {
     }
 }
 
-impl Default for Approvers {
-    fn default() -> Approvers {
-        Approvers {
-            standings: [Standing::Owner, Standing::Member, Standing::Collaborator].into(),
+impl Default for ApproverRule {
+    fn default() -> ApproverRule {
+        ApproverRule {
+            standings: [AuthorStanding::Owner, AuthorStanding::Member, AuthorStanding::Collaborator].into(),
             logins: vec![],
         }
     }
 }
 
-impl Approvers {
-    fn include(&self, author: &Author) -> bool {
+impl ApproverRule {
+    fn include(&self, author: &AuthorFacts) -> bool {
         self.standings.contains(&author.standing) || self.logins.iter().any(|login| author.is(login))
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         let policy: Policy =
             serde_json::from_str(r#"{"approvals": 2, "approvers": {"logins": ["bob"]}}"#).unwrap();
         assert_eq!((policy.approvals, policy.auto_merge, policy.threads_resolved), (2, None, true));
-        assert_eq!(policy.approvers.standings, Approvers::default().standings);
+        assert_eq!(policy.approvers.standings, ApproverRule::default().standings);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rules about people and programs, one function each: approvals given, approvals needed, and exceptions.
 
-use super::{Case, HumanNeed, MergeRule, POLICY_FILE, Policy, ProtectedPath, RuleVerdict, glob};
+use super::{HumanNeed, JudgedPull, MergeRule, POLICY_FILE, Policy, ProtectedPath, RuleVerdict, glob};
 use crate::pull::{Pull, ReviewFacts, ThreadFacts};
 
 pub(super) fn approvals(policy: &Policy, pull: &Pull) -> RuleVerdict {
@@ -46,7 +46,7 @@ pub(super) fn threads(policy: &Policy, pull: &Pull) -> RuleVerdict {
 }
 
 /// Checks whether a person must approve it, regardless of other approvals.
-pub(super) fn human(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
+pub(super) fn human(policy: &Policy, case: &JudgedPull<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::Human, holds, evidence);
     let always = policy.human_always.then(|| "always".to_owned());
     let Some(why) = always.or_else(|| policy.human.iter().find_map(|need| needs(need, case))) else {
@@ -59,7 +59,7 @@ pub(super) fn human(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
 }
 
 /// Returns the reason why a person must approve it, if there is one.
-fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
+fn needs(need: &HumanNeed, case: &JudgedPull<'_>) -> Option<String> {
     let facts = &case.pull.facts;
     let (files, lines) = (facts.size.files.len() as u64, facts.size.added.saturating_add(facts.size.removed));
     let by_size = !need.paths.is_empty() || need.files.is_some() || need.lines.is_some();
@@ -89,7 +89,7 @@ fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
 
 /// Checks whether every agent that made it is trusted enough. All count: an agent gains no trust by handing its pull
 /// request over, nor does the new owner vouch for it. A person's approval is always enough.
-pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
+pub(super) fn trust(policy: &Policy, case: &JudgedPull<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: &str| RuleVerdict::new(MergeRule::Trust, holds, evidence);
     if policy.trust.is_empty() {
         return verdict(true, "no levels are named");
@@ -114,7 +114,7 @@ pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
 
 /// Requires a person's approval for a change of the policy itself, even if agents need none otherwise, so that only a
 /// person loosens the rules.
-pub(super) fn policy_file(case: &Case<'_>) -> RuleVerdict {
+pub(super) fn policy_file(case: &JudgedPull<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: String| RuleVerdict::new(MergeRule::PolicyFile, holds, evidence);
     let files = &case.pull.facts.size.files;
     match (files.iter().any(|file| file == POLICY_FILE), case.person_approved()) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{MergeRule, Policy, RuleVerdict};
 use crate::Timestamp;
-use crate::pull::{CheckState, Conflict, Green, Mergeable, Pull, PullState};
+use crate::pull::{CheckState, ChecksVerdict, Mergeable, Pull, PullConflict, PullState};
 
 /// The number of findings that the evidence lists.
 const NAMED: usize = 5;
@@ -24,10 +24,12 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
 pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
     let base = &pull.facts.base_branch;
     let (holds, evidence) = match (&pull.conflict, &pull.facts.mergeable) {
-        (Some(Conflict { files, .. }), _) | (None, Mergeable::Conflict { files }) => match files.as_slice() {
-            [] => (false, format!("conflicts with `{base}`")),
-            files => (false, format!("conflicts with `{base}` in {}", files.join(", "))),
-        },
+        (Some(PullConflict { files, .. }), _) | (None, Mergeable::Conflict { files }) => {
+            match files.as_slice() {
+                [] => (false, format!("conflicts with `{base}`")),
+                files => (false, format!("conflicts with `{base}` in {}", files.join(", "))),
+            }
+        }
         (None, Mergeable::Clean) => (true, format!("merges into {base}")),
         (None, Mergeable::Unknown) => (true, format!("no conflict with {base} is known")),
     };
@@ -36,9 +38,9 @@ pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
 
 pub(super) fn checks(pull: &Pull) -> RuleVerdict {
     let (holds, evidence) = match pull.green() {
-        Green::Yes => (true, format!("green on {}", pull.facts.head)),
-        Green::Unchecked => (true, "none are configured".to_owned()),
-        Green::Waiting { why } | Green::Red { why } => (false, why),
+        ChecksVerdict::Yes => (true, format!("green on {}", pull.facts.head)),
+        ChecksVerdict::Unchecked => (true, "none are configured".to_owned()),
+        ChecksVerdict::Waiting { why } | ChecksVerdict::Red { why } => (false, why),
     };
     RuleVerdict::new(MergeRule::Checks, holds, evidence)
 }

@@ -21,7 +21,7 @@ const SECRET_RULES: u32 = 1;
 /// A pattern that no added line may match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pattern {
+pub struct ForbiddenPattern {
     pub name: String,
     pub regex: String,
     /// The files to scan; all of them if empty.
@@ -33,12 +33,12 @@ pub struct Pattern {
 
 /// The result of a scan of the added lines of one head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scan {
+pub struct ScanResult {
     pub head: Commit,
     /// The identity of the rules that it looked for, from [`Policy::looks_for`].
     pub rules: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Finding>,
+    pub found: Vec<ScanFinding>,
     /// There were more findings than are stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -48,7 +48,7 @@ pub struct Scan {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ScanFinding {
     pub file: String,
     /// The line in the file at the head of the pull request.
     pub line: u32,
@@ -67,21 +67,21 @@ impl Policy {
     }
 }
 
-impl Scan {
+impl ScanResult {
     /// Returns the part of it that is stored.
-    pub(crate) fn bounded(&self) -> Scan {
+    pub(crate) fn bounded(&self) -> ScanResult {
         let name = |text: &str| cut(&one_line(text), NAME);
-        let kept = |finding: &Finding| Finding {
+        let kept = |finding: &ScanFinding| ScanFinding {
             file: name(&finding.file),
             line: finding.line,
             rule: name(&finding.rule),
         };
-        let mut found: Vec<Finding> = self.found.iter().map(kept).collect();
+        let mut found: Vec<ScanFinding> = self.found.iter().map(kept).collect();
         found.sort();
         found.dedup();
         let more = self.more || found.len() > MOST_FINDINGS;
         found.truncate(MOST_FINDINGS);
-        Scan {
+        ScanResult {
             head: self.head.clone(),
             rules: self.rules.clone(),
             found,

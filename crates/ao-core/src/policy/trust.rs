@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{MergeRule, RuleVerdict, glob};
-use crate::pull::{ChangeSize, Maker};
+use crate::pull::{ChangeSize, PullMaker};
 
 /// The trust in each agent. Agents that are not listed have the default level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trust {
+pub struct AgentTrust {
     /// Trust levels by name of specialist or tool; a specialist's own name takes precedence over its tool's.
     pub agents: BTreeMap<String, String>,
     pub default: String,
-    pub levels: BTreeMap<String, Level>,
+    pub levels: BTreeMap<String, TrustLimits>,
 }
 
 /// The limits of what an agent with this trust may have merged without a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Level {
+pub struct TrustLimits {
     /// A person always has to approve.
     pub human: bool,
     /// The files that may change; any if empty.
@@ -29,22 +29,30 @@ pub struct Level {
     pub max_lines: Option<u64>,
 }
 
-impl Trust {
+impl AgentTrust {
     /// Returns the levels that are predefined, from the least to the most trust.
-    pub fn known_levels() -> BTreeMap<String, Level> {
+    pub fn known_levels() -> BTreeMap<String, TrustLimits> {
         let words = ["docs/", "**/*.md"].map(String::from).to_vec();
         [
-            ("none", Level { human: true, ..Level::default() }),
-            ("low", Level { paths: words, max_files: Some(5), max_lines: Some(100), ..Level::default() }),
-            ("medium", Level { max_files: Some(20), max_lines: Some(400), ..Level::default() }),
-            ("high", Level::default()),
+            ("none", TrustLimits { human: true, ..TrustLimits::default() }),
+            (
+                "low",
+                TrustLimits {
+                    paths: words,
+                    max_files: Some(5),
+                    max_lines: Some(100),
+                    ..TrustLimits::default()
+                },
+            ),
+            ("medium", TrustLimits { max_files: Some(20), max_lines: Some(400), ..TrustLimits::default() }),
+            ("high", TrustLimits::default()),
         ]
         .map(|(name, level)| (name.to_owned(), level))
         .into()
     }
 
     /// Returns the name of an agent's level.
-    fn of(&self, agent: &Maker) -> &str {
+    fn of(&self, agent: &PullMaker) -> &str {
         let named = |name: &str| {
             let same = |(known, _): &(&String, &String)| known.eq_ignore_ascii_case(name);
             self.agents.iter().find(same).map(|(_, level)| level.as_str())
@@ -54,7 +62,7 @@ impl Trust {
     }
 
     /// Judges a change by an agent that no person has approved.
-    pub(super) fn judge(&self, agent: &Maker, size: &ChangeSize) -> RuleVerdict {
+    pub(super) fn judge(&self, agent: &PullMaker, size: &ChangeSize) -> RuleVerdict {
         self.judge_by(agent.called(), self.of(agent), size)
     }
 

@@ -1,9 +1,9 @@
 //! Requests of people and bots in threads and reviews.
 
 use super::facts::may_ask;
-use super::{CommentFacts, Pull, ReviewFacts, ReviewVerdict, Standing, TEXT_LIMIT, ThreadFacts};
-use crate::incident::{IncidentKind, Problem, ProblemId};
-use crate::outside::{self, Kind, Source, one_line};
+use super::{AuthorStanding, CommentFacts, Pull, ReviewFacts, ReviewVerdict, TEXT_LIMIT, ThreadFacts};
+use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
+use crate::outside::{self, QuotedKind, TextSource, one_line};
 
 /// The separator of the comments that a thread's revision lists. Ids and timestamps of forges may hold a blank, but
 /// not this.
@@ -11,7 +11,7 @@ const AND: &str = " | ";
 
 impl Pull {
     /// Returns one problem for each open thread and each review that asks for something.
-    pub(super) fn asks(&self) -> Vec<Problem> {
+    pub(super) fn asks(&self) -> Vec<ObservedProblem> {
         let threads = self.asking_threads().map(|(kind, thread)| asked_in_thread(&kind, thread, ""));
         threads.chain(self.asking_reviews().map(|review| self.asked_in_review(review))).collect()
     }
@@ -30,7 +30,7 @@ impl Pull {
         let comments = &self.facts.threads.iter().find(|known| known.id == *thread)?.comments;
         let last_told = comments.iter().rposition(|comment| was_told(comment, told));
         let later = last_told.map_or(0, |place| place + 1);
-        Some(comments[later..].iter().any(|comment| comment.author.standing == Standing::Agent))
+        Some(comments[later..].iter().any(|comment| comment.author.standing == AuthorStanding::Agent))
     }
 
     /// Returns the threads with requests. A thread in which both a person and a bot wrote counts once for each,
@@ -63,16 +63,16 @@ impl Pull {
         reviews.iter().enumerate().filter(asks).map(|(_, review)| review)
     }
 
-    fn asked_in_review(&self, review: &ReviewFacts) -> Problem {
+    fn asked_in_review(&self, review: &ReviewFacts) -> ObservedProblem {
         let (id, commit) = (&review.id, &review.commit);
-        let source = Source {
-            kind: Kind::Review,
+        let source = TextSource {
+            kind: QuotedKind::Review,
             author: Some(&review.author),
             place: &format!("review of {commit}"),
             // It belongs to no line, so the URL is that of the pull request.
             url: &self.facts.url,
         };
-        Problem {
+        ObservedProblem {
             kind: kind_of(review.author.standing).unwrap_or(IncidentKind::ChangesRequested),
             id: ProblemId::Review(id.clone()),
             revision: format!("{id}@{}", review.revision),
@@ -89,7 +89,7 @@ pub(super) fn new_comments(kind: &IncidentKind, thread: &ThreadFacts, told: &str
 
 /// Describes the part of a thread that is not in `told` yet. The revision names every comment, not only the last one,
 /// because an edit of the first one is news too.
-fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Problem {
+fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> ObservedProblem {
     let place = match (&thread.path, thread.line) {
         (Some(path), Some(line)) => format!("{}:{line}", one_line(path)),
         (Some(path), None) => one_line(path),
@@ -99,8 +99,8 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
     let mut new: Vec<String> = comments_of(kind, thread)
         .filter(|comment| !was_told(comment, told))
         .map(|comment| {
-            let source = Source {
-                kind: Kind::Comment,
+            let source = TextSource {
+                kind: QuotedKind::Comment,
                 author: Some(&comment.author),
                 place: &place,
                 url: &comment.url,
@@ -119,7 +119,7 @@ fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Pro
     if left_out > 0 {
         new.insert(0, format!("{left_out} earlier comments left out here; read them in the thread\n"));
     }
-    Problem {
+    ObservedProblem {
         kind: kind.clone(),
         id: ProblemId::Thread(thread.id.clone()),
         revision: revision.join(AND),
@@ -135,11 +135,13 @@ fn comments_of<'a>(
 }
 
 /// Returns the kind of problem that a comment of this standing makes: none, if it is our own or a stranger's.
-fn kind_of(standing: Standing) -> Option<IncidentKind> {
+fn kind_of(standing: AuthorStanding) -> Option<IncidentKind> {
     match standing {
-        Standing::Owner | Standing::Member | Standing::Collaborator => Some(IncidentKind::ChangesRequested),
-        Standing::Bot => Some(IncidentKind::BotComments),
-        Standing::Agent | Standing::Outsider => None,
+        AuthorStanding::Owner | AuthorStanding::Member | AuthorStanding::Collaborator => {
+            Some(IncidentKind::ChangesRequested)
+        }
+        AuthorStanding::Bot => Some(IncidentKind::BotComments),
+        AuthorStanding::Agent | AuthorStanding::Outsider => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decides what an input means for a pull request: mostly, how a new look differs from the known facts.
 
 use super::diff::{first_sight, news};
-use super::{Pull, PullEvent, PullInput, PullRefusal, PullState, Standing};
+use super::{AuthorStanding, Pull, PullEvent, PullInput, PullRefusal, PullState};
 
 /// Decides the events of an input. Pure: no clock, no disk, no randomness.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<Pull
             Some(owner) if owner == *session => Ok(vec![]),
             Some(by) => Err(PullRefusal::Owned { by }),
             // A stranger's branch may have the name of one of ours.
-            None if pull.facts.author.standing == Standing::Outsider => {
+            None if pull.facts.author.standing == AuthorStanding::Outsider => {
                 Err(PullRefusal::Stranger { login: pull.facts.author.login.clone() })
             }
             None => Ok(vec![PullEvent::Claimed { session: *session }]),

@@ -19,7 +19,7 @@ pub(super) fn first_sight(seen: &PullFacts) -> Vec<PullEvent> {
 
 /// Returns the events that turn the known facts into the new ones.
 pub(super) fn news(known: &PullFacts, seen: &PullFacts) -> Vec<PullEvent> {
-    let mut news = News { facts: known.clone(), events: vec![] };
+    let mut news = PullNews { facts: known.clone(), events: vec![] };
     match &seen.state {
         // Comments and checks on a merged pull request need no action any more.
         PullState::Merged { commit } => {
@@ -45,12 +45,12 @@ pub(super) fn news(known: &PullFacts, seen: &PullFacts) -> Vec<PullEvent> {
 
 /// The events found so far, and the facts after them: an event that clears other facts (a moved head clears its
 /// checks) makes those news again.
-struct News {
+struct PullNews {
     facts: PullFacts,
     events: Vec<PullEvent>,
 }
 
-impl News {
+impl PullNews {
     fn tell(&mut self, event: PullEvent) {
         fold(&mut self.facts, &event);
         self.events.push(event);
@@ -105,7 +105,7 @@ impl News {
     fn of_checks(&mut self, seen: &PullFacts) {
         let none = seen.no_checks;
         self.tell_if(self.facts.no_checks != none, || PullEvent::ChecksConfigured { none });
-        let Changes { gone, new } = changes(&self.facts.checks, &seen.checks, |check| &check.name);
+        let ListChanges { gone, new } = changes(&self.facts.checks, &seen.checks, |check| &check.name);
         for check in gone {
             self.tell(PullEvent::CheckVanished { check });
         }
@@ -115,7 +115,7 @@ impl News {
     }
 
     fn of_reviews(&mut self, seen: &PullFacts) {
-        let Changes { gone, new } = changes(&self.facts.reviews, &seen.reviews, |review| &review.id);
+        let ListChanges { gone, new } = changes(&self.facts.reviews, &seen.reviews, |review| &review.id);
         for review in gone {
             self.tell(PullEvent::ReviewWithdrawn { review });
         }
@@ -125,7 +125,7 @@ impl News {
     }
 
     fn of_threads(&mut self, seen: &PullFacts) {
-        let Changes { gone, new } = changes(&self.facts.threads, &seen.threads, |thread| &thread.id);
+        let ListChanges { gone, new } = changes(&self.facts.threads, &seen.threads, |thread| &thread.id);
         for thread in gone {
             self.tell(PullEvent::ThreadResolved { thread });
         }
@@ -144,7 +144,7 @@ impl News {
             path: seen.path.clone(),
             line: seen.line,
         });
-        let Changes { gone, new } = changes(&comments, &seen.comments, |comment| &comment.id);
+        let ListChanges { gone, new } = changes(&comments, &seen.comments, |comment| &comment.id);
         for comment in gone {
             self.tell(PullEvent::CommentDeleted { thread: thread.clone(), comment });
         }
@@ -163,13 +163,13 @@ impl News {
 }
 
 /// Difference between two lists.
-struct Changes<'a, T> {
+struct ListChanges<'a, T> {
     gone: Vec<String>,
     /// Each with its position; inserted one after the other, they give the list its new order.
     new: Vec<(usize, &'a T)>,
 }
 
-fn changes<'a, T: PartialEq>(known: &[T], seen: &'a [T], id: impl Fn(&T) -> &str) -> Changes<'a, T> {
+fn changes<'a, T: PartialEq>(known: &[T], seen: &'a [T], id: impl Fn(&T) -> &str) -> ListChanges<'a, T> {
     let (stay, go): (Vec<&T>, Vec<&T>) =
         known.iter().partition(|old| seen.iter().any(|new| id(new) == id(old)));
     let mut order = stay;
@@ -182,7 +182,7 @@ fn changes<'a, T: PartialEq>(known: &[T], seen: &'a [T], id: impl Fn(&T) -> &str
             new.push((place, item));
         }
     }
-    Changes { gone: go.into_iter().map(|old| id(old).to_owned()).collect(), new }
+    ListChanges { gone: go.into_iter().map(|old| id(old).to_owned()).collect(), new }
 }
 
 #[cfg(test)]

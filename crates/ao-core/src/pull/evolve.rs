@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::runs::count;
-use super::{CheckState, Conflict, Mergeable, Pull, PullEvent, PullFacts, PullState, ThreadFacts};
+use super::{CheckState, Mergeable, Pull, PullConflict, PullEvent, PullFacts, PullState, ThreadFacts};
 use crate::{PullId, Timestamp};
 
 /// Applies an event to a pull request; the first one creates it.
@@ -51,7 +51,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
         PullEvent::MergeabilitySeen { mergeable } => match mergeable {
             Mergeable::Conflict { files } => {
                 let (base, head) = (&pull.facts.base, &pull.facts.head);
-                let first = || Conflict { base: base.clone(), head: head.clone(), files: vec![] };
+                let first = || PullConflict { base: base.clone(), head: head.clone(), files: vec![] };
                 pull.conflict.get_or_insert_with(first).files = files.clone();
             }
             Mergeable::Clean => pull.conflict = None,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::outside::{Kind, bounded};
+use crate::outside::{QuotedKind, bounded};
 use crate::{Commit, Timestamp};
 
 /// Bytes of one text from outside that are kept. The log of a failed check is a file; this is what a message can carry.
@@ -39,7 +39,7 @@ pub struct PullFacts {
     pub base: Commit,
     pub draft: bool,
     pub state: PullState,
-    pub author: Author,
+    pub author: AuthorFacts,
     pub labels: BTreeSet<String>,
     pub mergeable: Mergeable,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,15 +74,15 @@ pub enum PullState {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
+pub struct AuthorFacts {
     pub login: String,
-    pub standing: Standing,
+    pub standing: AuthorStanding,
 }
 
 /// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum AuthorStanding {
     Owner,
     Member,
     Collaborator,
@@ -146,7 +146,7 @@ pub enum CheckState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFacts {
     pub id: String,
-    pub author: Author,
+    pub author: AuthorFacts,
     pub verdict: ReviewVerdict,
     /// The head it was given on.
     pub commit: Commit,
@@ -175,7 +175,7 @@ pub struct ThreadFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentFacts {
     pub id: String,
-    pub author: Author,
+    pub author: AuthorFacts,
     pub body: String,
     pub url: String,
     /// Changes when the comment is edited.
@@ -192,29 +192,29 @@ pub struct ChangeSize {
     pub removed: u64,
 }
 
-impl Author {
+impl AuthorFacts {
     /// Compares logins without regard to case, as forges do, so that no approval counts twice.
     pub fn is(&self, login: &str) -> bool {
         self.login.eq_ignore_ascii_case(login)
     }
 }
 
-impl Standing {
+impl AuthorStanding {
     /// Returns whether it is a person with rights in this repository.
     pub fn is_trusted_person(self) -> bool {
-        matches!(self, Standing::Owner | Standing::Member | Standing::Collaborator)
+        matches!(self, AuthorStanding::Owner | AuthorStanding::Member | AuthorStanding::Collaborator)
     }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for AuthorStanding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Standing::Owner => "owner",
-            Standing::Member => "member",
-            Standing::Collaborator => "collaborator",
-            Standing::Bot => "bot",
-            Standing::Agent => "agent",
-            Standing::Outsider => "outsider",
+            AuthorStanding::Owner => "owner",
+            AuthorStanding::Member => "member",
+            AuthorStanding::Collaborator => "collaborator",
+            AuthorStanding::Bot => "bot",
+            AuthorStanding::Agent => "agent",
+            AuthorStanding::Outsider => "outsider",
         })
     }
 }
@@ -231,7 +231,7 @@ impl PullFacts {
             // An approval or a stranger's review is only counted, never quoted.
             let quoted = review.verdict != ReviewVerdict::Approved && may_ask(&review.author);
             review.body =
-                if quoted { bounded(Kind::Review, &review.body, TEXT_LIMIT) } else { String::new() };
+                if quoted { bounded(QuotedKind::Review, &review.body, TEXT_LIMIT) } else { String::new() };
         }
         facts.threads = once_per_id(facts.threads, |thread| &thread.id);
         facts.threads.sort_by(|one, other| one.id.cmp(&other.id));
@@ -245,16 +245,17 @@ impl PullFacts {
 }
 
 /// Returns true if a comment of this author can become work for an agent.
-pub(super) fn may_ask(author: &Author) -> bool {
-    author.standing.is_trusted_person() || author.standing == Standing::Bot
+pub(super) fn may_ask(author: &AuthorFacts) -> bool {
+    author.standing.is_trusted_person() || author.standing == AuthorStanding::Bot
 }
 
 /// Keeps requests, and the fact of our own replies. An outsider's text is not even stored; our own needs no body.
 fn tidy_comments(comments: &mut Vec<CommentFacts>) -> bool {
-    comments.retain(|comment| comment.author.standing != Standing::Outsider);
+    comments.retain(|comment| comment.author.standing != AuthorStanding::Outsider);
     for comment in comments.iter_mut() {
         let quoted = may_ask(&comment.author);
-        comment.body = if quoted { bounded(Kind::Comment, &comment.body, TEXT_LIMIT) } else { String::new() };
+        comment.body =
+            if quoted { bounded(QuotedKind::Comment, &comment.body, TEXT_LIMIT) } else { String::new() };
     }
     *comments = once_per_id(std::mem::take(comments), |comment| &comment.id);
     !comments.is_empty()
@@ -287,7 +288,7 @@ fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
     for mut check in checks {
         if let CheckState::Failed { excerpt: text, .. } | CheckState::Broken { why: text } = &mut check.state
         {
-            *text = bounded(Kind::Log, text, TEXT_LIMIT);
+            *text = bounded(QuotedKind::Log, text, TEXT_LIMIT);
         }
         let required = check.required || worst.get(&check.name).is_some_and(|known| known.required);
         if worst.get(&check.name).is_none_or(|known| badness(&check) > badness(known)) {

@@ -79,20 +79,20 @@ pub(crate) fn last_news(looks: &[PullFacts]) -> String {
     names.map(|event| event.as_object().unwrap().keys().next().unwrap().clone()).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn member(login: &str) -> Author {
-    Author { login: login.into(), standing: Standing::Member }
+pub(crate) fn member(login: &str) -> AuthorFacts {
+    AuthorFacts { login: login.into(), standing: AuthorStanding::Member }
 }
 
-pub(crate) fn bot() -> Author {
-    Author { login: "lint-bot".into(), standing: Standing::Bot }
+pub(crate) fn bot() -> AuthorFacts {
+    AuthorFacts { login: "lint-bot".into(), standing: AuthorStanding::Bot }
 }
 
-pub(crate) fn agent() -> Author {
-    Author { login: "ao-agent".into(), standing: Standing::Agent }
+pub(crate) fn agent() -> AuthorFacts {
+    AuthorFacts { login: "ao-agent".into(), standing: AuthorStanding::Agent }
 }
 
-pub(crate) fn outsider() -> Author {
-    Author { login: "stranger".into(), standing: Standing::Outsider }
+pub(crate) fn outsider() -> AuthorFacts {
+    AuthorFacts { login: "stranger".into(), standing: AuthorStanding::Outsider }
 }
 
 pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
@@ -111,12 +111,12 @@ pub(crate) fn failed(name: &str, signature: &str) -> CheckFacts {
     check(name, state)
 }
 
-pub(crate) fn review(id: &str, author: Author, verdict: ReviewVerdict, body: &str) -> ReviewFacts {
+pub(crate) fn review(id: &str, author: AuthorFacts, verdict: ReviewVerdict, body: &str) -> ReviewFacts {
     let (id, body) = (id.to_owned(), body.to_owned());
     ReviewFacts { id, author, verdict, commit: Commit::new("head1"), body, revision: "1".into() }
 }
 
-pub(crate) fn approved(id: &str, author: Author) -> ReviewFacts {
+pub(crate) fn approved(id: &str, author: AuthorFacts) -> ReviewFacts {
     review(id, author, ReviewVerdict::Approved, "")
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn thread(id: &str, comments: Vec<CommentFacts>) -> ThreadFacts {
     ThreadFacts { id: id.into(), path: Some("src/lib.rs".into()), line: Some(12), resolved: false, comments }
 }
 
-pub(crate) fn comment(id: &str, author: Author, revision: &str) -> CommentFacts {
+pub(crate) fn comment(id: &str, author: AuthorFacts, revision: &str) -> CommentFacts {
     let body = format!("please change {id} ({revision})");
     CommentFacts {
         id: id.into(),
@@ -183,7 +183,7 @@ fn many<T: std::fmt::Debug>(one: impl Strategy<Value = T>, most: usize) -> impl 
     prop::collection::vec(one, 0..most)
 }
 
-fn an_author() -> impl Strategy<Value = Author> {
+fn an_author() -> impl Strategy<Value = AuthorFacts> {
     select(vec![member("bob"), member("ann"), bot(), agent(), outsider()])
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Scan;
+use crate::policy::ScanResult;
 use crate::{Commit, PullId, SessionId, TaskId, Timestamp};
 
 mod asks;
@@ -32,13 +32,13 @@ pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
 pub(crate) use facts::TEXT_LIMIT;
 pub use facts::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
-    ReviewVerdict, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts,
+    PullState, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
-pub use maker::Maker;
+pub use maker::PullMaker;
 pub(crate) use owner::{owner_of, unclaimed_of};
-pub use runs::Runs;
-pub use verdicts::Green;
+pub use runs::HeadRuns;
+pub use verdicts::ChecksVerdict;
 
 /// One pull request, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,12 +54,12 @@ pub struct Pull {
     pub failures: BTreeMap<String, CheckFacts>,
     /// The runs of each check on this head, as far as they were seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub runs: BTreeMap<String, Runs>,
+    pub runs: BTreeMap<String, HeadRuns>,
     /// The sessions that gave it up, or lost it. Only an explicit claim brings it back to them.
     pub disowned_by: BTreeSet<SessionId>,
     /// The agents of all sessions that ever owned it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub makers: BTreeSet<Maker>,
+    pub makers: BTreeSet<PullMaker>,
     /// The tasks of the sessions that own it. Stored with it, because sessions are archived.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
@@ -67,17 +67,17 @@ pub struct Pull {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
     /// The conflict of this head, kept while the forge computes, for the same reason.
-    pub conflict: Option<Conflict>,
+    pub conflict: Option<PullConflict>,
     /// Findings in the lines that this head adds, if they were scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scan: Option<Scan>,
+    pub scan: Option<ScanResult>,
     /// Time of its last event.
     pub changed_at: Timestamp,
 }
 
 /// A conflict, with the commits on which it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflict {
+pub struct PullConflict {
     /// The base at that time. Later moves of the base leave the task what it is, so they are no new conflict.
     pub base: Commit,
     pub head: Commit,
@@ -98,7 +98,7 @@ pub enum PullInput {
         session: SessionId,
     },
     /// The added lines of a head were scanned.
-    Scanned(Box<Scan>),
+    Scanned(Box<ScanResult>),
 }
 
 /// Event of a pull request.
@@ -141,7 +141,7 @@ pub enum PullEvent {
     },
     /// The author gained or lost standing.
     AuthorChanged {
-        author: Author,
+        author: AuthorFacts,
     },
     LabelsChanged {
         labels: BTreeSet<String>,
@@ -209,7 +209,7 @@ pub enum PullEvent {
     },
     /// The lines that the head adds were scanned.
     Scanned {
-        scan: Box<Scan>,
+        scan: Box<ScanResult>,
     },
 }
 

@@ -1,8 +1,8 @@
 //! Owner of a pull request that no session has claimed: by the branch that a session is on, by its head, and by who made the
 //! commits.
 
-use super::{Pull, Standing};
-use crate::session::{Role, Session};
+use super::{AuthorStanding, Pull};
+use crate::session::{Session, SessionRole};
 use crate::state::State;
 use crate::{PullId, SessionId};
 
@@ -11,14 +11,14 @@ pub(crate) fn owner_of(state: &State, pull: &Pull) -> Option<SessionId> {
     let default_branch = &state.projects.get(&pull.id.project)?.config.default_branch;
     let adoptable = pull.is_open()
         && pull.owner.is_none()
-        && pull.facts.author.standing != Standing::Outsider
+        && pull.facts.author.standing != AuthorStanding::Outsider
         // A pull request of the default branch itself carries the work of everyone.
         && pull.facts.head_branch != *default_branch;
     if !adoptable {
         return None;
     }
     let may = |session: &&Session| {
-        session.spec.role == Role::Worker
+        session.spec.role == SessionRole::Worker
             && session.branch() != default_branch
             && !pull.disowned_by.contains(&session.id)
     };

@@ -4,9 +4,9 @@
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
 use super::asks::new_comments;
-use super::{CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
-use crate::incident::{IncidentKind, Problem, ProblemId};
-use crate::outside::{Kind, fenced, one_line};
+use super::{AuthorStanding, CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, TEXT_LIMIT};
+use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
+use crate::outside::{QuotedKind, fenced, one_line};
 
 /// Number of conflicting files that are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
@@ -15,22 +15,22 @@ const ELSEWHERE: &str = "None of the files that this failure names is changed by
 
 impl Pull {
     /// Returns the problems that exist now.
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<ObservedProblem> {
         match &self.facts.state {
-            PullState::Merged { commit } => vec![Problem {
+            PullState::Merged { commit } => vec![ObservedProblem {
                 kind: IncidentKind::PrMerged,
                 id: ProblemId::Merged,
                 revision: commit.to_string(),
                 detail: format!("{} was merged as {commit}", self.facts.url),
             }],
-            PullState::Closed => vec![Problem {
+            PullState::Closed => vec![ObservedProblem {
                 kind: IncidentKind::PrClosed,
                 id: ProblemId::Closed,
                 revision: self.facts.head.to_string(),
                 detail: format!("{} was closed without a merge", self.facts.url),
             }],
             PullState::Open => {
-                let mut problems: Vec<Problem> =
+                let mut problems: Vec<ObservedProblem> =
                     self.failures.values().filter_map(|check| self.ci_failed(check)).collect();
                 problems.extend(self.asks());
                 problems.extend(self.merge_conflict());
@@ -52,7 +52,7 @@ impl Pull {
         (found.revision != told).then_some(found.detail)
     }
 
-    fn merge_conflict(&self) -> Option<Problem> {
+    fn merge_conflict(&self) -> Option<ObservedProblem> {
         let conflict = self.conflict.as_ref()?;
         let (branch, base) = (one_line(&self.facts.head_branch), &self.facts.base_branch);
         let mut files: Vec<String> =
@@ -60,7 +60,7 @@ impl Pull {
         if let Some(more @ 1..) = conflict.files.len().checked_sub(FILES_NAMED) {
             files.push(format!("- and {more} more\n"));
         }
-        Some(Problem {
+        Some(ObservedProblem {
             kind: IncidentKind::MergeConflicts,
             id: ProblemId::Base(base.clone()),
             revision: format!("{}+{}", conflict.base, conflict.head),
@@ -90,7 +90,7 @@ impl Pull {
         }
     }
 
-    fn ci_failed(&self, check: &CheckFacts) -> Option<Problem> {
+    fn ci_failed(&self, check: &CheckFacts) -> Option<ObservedProblem> {
         let CheckState::Failed { signature, excerpt, url, log, files, .. } = &check.state else {
             return None;
         };
@@ -99,7 +99,7 @@ impl Pull {
         let elsewhere =
             !files.is_empty() && !changed.is_empty() && !files.iter().any(|file| changed.contains(file));
         let elsewhere = if elsewhere { ELSEWHERE } else { "" };
-        Some(Problem {
+        Some(ObservedProblem {
             kind: IncidentKind::CiFailed,
             id: ProblemId::Check { check: name.clone(), signature: signature.clone() },
             revision: commit.to_string(),
@@ -107,13 +107,13 @@ impl Pull {
                 "check `{}` failed on {commit}\n{}\n{log}{elsewhere}{}",
                 one_line(name),
                 one_line(url),
-                fenced(Kind::Log, excerpt, TEXT_LIMIT)
+                fenced(QuotedKind::Log, excerpt, TEXT_LIMIT)
             ),
         })
     }
 
-    fn approved_and_green(&self) -> Option<Problem> {
-        let trusted = |review: &&ReviewFacts| review.author.standing != Standing::Outsider;
+    fn approved_and_green(&self) -> Option<ObservedProblem> {
+        let trusted = |review: &&ReviewFacts| review.author.standing != AuthorStanding::Outsider;
         let approvers: Vec<&str> =
             self.approvals().into_iter().filter(trusted).map(|review| review.author.login.as_str()).collect();
         let ready = !self.facts.draft
@@ -121,7 +121,7 @@ impl Pull {
             && !approvers.is_empty()
             && self.changes_requested().is_empty()
             && self.facts.mergeable == Mergeable::Clean;
-        ready.then(|| Problem {
+        ready.then(|| ObservedProblem {
             kind: IncidentKind::ApprovedAndGreen,
             // Another head is another readiness, unrelated to the one before it.
             id: ProblemId::Head(self.facts.head.clone()),
@@ -136,8 +136,8 @@ impl Pull {
     }
 }
 
-fn label_added(label: &str) -> Problem {
-    Problem {
+fn label_added(label: &str) -> ObservedProblem {
+    ObservedProblem {
         kind: IncidentKind::LabelAdded,
         id: ProblemId::Label(label.to_owned()),
         revision: label.to_owned(),

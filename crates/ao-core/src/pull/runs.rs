@@ -7,7 +7,7 @@ use crate::incident::ProblemId;
 
 /// The runs of one check on the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Runs {
+pub struct HeadRuns {
     /// Number of failed runs.
     pub failed: u32,
     /// The last failed run, if the forge identifies runs.
@@ -18,18 +18,18 @@ pub struct Runs {
     again: bool,
     /// The failure that the last run has shown to be flaky, by passing on the same head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) flaked: Option<Flaked>,
+    pub(crate) flaked: Option<FlakyRun>,
 }
 
 /// A flaky failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Flaked {
+pub(crate) struct FlakyRun {
     pub(crate) signature: String,
     /// The first line of the failure.
     pub(crate) excerpt: String,
 }
 
-impl Runs {
+impl HeadRuns {
     /// Records that the check has disappeared, which a re-run may cause for a moment.
     pub(super) fn vanish(&mut self) {
         self.again = true;
@@ -46,7 +46,7 @@ impl Pull {
 }
 
 /// Counts a report of a check; `failure` is the last known one of this head.
-pub(super) fn count(runs: &mut Runs, check: &CheckFacts, failure: Option<&CheckFacts>) {
+pub(super) fn count(runs: &mut HeadRuns, check: &CheckFacts, failure: Option<&CheckFacts>) {
     match &check.state {
         CheckState::Failed { .. } => {
             let another = match (&runs.run, &check.run) {
@@ -65,11 +65,11 @@ pub(super) fn count(runs: &mut Runs, check: &CheckFacts, failure: Option<&CheckF
     }
 }
 
-fn chance(failure: &CheckFacts) -> Option<Flaked> {
+fn chance(failure: &CheckFacts) -> Option<FlakyRun> {
     match &failure.state {
         CheckState::Failed { signature, excerpt, certain: false, .. } => {
             let first = excerpt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            Some(Flaked { signature: signature.clone(), excerpt: first.chars().take(200).collect() })
+            Some(FlakyRun { signature: signature.clone(), excerpt: first.chars().take(200).collect() })
         }
         _ => None,
     }
@@ -82,7 +82,7 @@ mod tests {
     use crate::pull::PullFacts;
     use crate::pull::fixture::{after_looks, check, facts, failed};
 
-    fn runs_after(checks: Vec<CheckFacts>) -> Runs {
+    fn runs_after(checks: Vec<CheckFacts>) -> HeadRuns {
         let looks =
             checks.into_iter().zip(1..).map(|(check, at)| PullFacts { checks: vec![check], ..facts(at) });
         after_looks(looks.collect()).runs["build"].clone()

@@ -1,11 +1,11 @@
 //! Verdicts of reviewers and checks on the current head, taken together.
 
 use super::facts::may_ask;
-use super::{CheckFacts, CheckState, Mergeable, Pull, ReviewFacts, ReviewVerdict, Standing};
+use super::{AuthorStanding, CheckFacts, CheckState, Mergeable, Pull, ReviewFacts, ReviewVerdict};
 
 /// Result of all checks of the current head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Green {
+pub enum ChecksVerdict {
     Yes,
     /// No check is configured, so none is waited for.
     Unchecked,
@@ -18,17 +18,17 @@ pub enum Green {
     },
 }
 
-impl Green {
+impl ChecksVerdict {
     /// Returns true if no check stands in the way of a merge.
     pub fn allows(&self) -> bool {
-        matches!(self, Green::Yes | Green::Unchecked)
+        matches!(self, ChecksVerdict::Yes | ChecksVerdict::Unchecked)
     }
 }
 
 impl Pull {
     /// Describes the checks of a pull request that is ready.
     pub fn checked_words(&self) -> &'static str {
-        if self.green() == Green::Unchecked { "has no checks" } else { "is green" }
+        if self.green() == ChecksVerdict::Unchecked { "has no checks" } else { "is green" }
     }
 
     /// Returns the approvals of the current head: each by a person other than the author whose latest verdict it is,
@@ -53,7 +53,7 @@ impl Pull {
     ///
     /// A skipped check does not block, as with every forge; a policy can name checks that must have run. If no check
     /// is configured at all, none is waited for.
-    pub fn green(&self) -> Green {
+    pub fn green(&self) -> ChecksVerdict {
         let required = self.facts.checks.iter().any(|check| check.required);
         let (mut waiting, mut red, mut broken) = (vec![], vec![], vec![]);
         for check in self.facts.checks.iter().filter(|check| check.required == required) {
@@ -66,19 +66,21 @@ impl Pull {
         }
         let head = &self.facts.head;
         if !red.is_empty() {
-            Green::Red { why: format!("failed on {head}: {}", red.join(", ")) }
+            ChecksVerdict::Red { why: format!("failed on {head}: {}", red.join(", ")) }
         } else if self.facts.checks.is_empty() && self.facts.no_checks {
-            Green::Unchecked
+            ChecksVerdict::Unchecked
         } else if self.facts.checks.is_empty() {
-            Green::Waiting { why: format!("no check has reported on {head} yet") }
+            ChecksVerdict::Waiting { why: format!("no check has reported on {head} yet") }
         } else if !broken.is_empty() {
-            Green::Waiting { why: format!("could not be run on {head}: {}", broken.join(", ")) }
+            ChecksVerdict::Waiting { why: format!("could not be run on {head}: {}", broken.join(", ")) }
         } else if !waiting.is_empty() && self.checks_are_blocked() {
-            Green::Waiting { why: format!("cannot run while it conflicts with `{}`", self.facts.base_branch) }
+            ChecksVerdict::Waiting {
+                why: format!("cannot run while it conflicts with `{}`", self.facts.base_branch),
+            }
         } else if !waiting.is_empty() {
-            Green::Waiting { why: format!("still running on {head}: {}", waiting.join(", ")) }
+            ChecksVerdict::Waiting { why: format!("still running on {head}: {}", waiting.join(", ")) }
         } else {
-            Green::Yes
+            ChecksVerdict::Yes
         }
     }
 
@@ -92,7 +94,7 @@ impl Pull {
         self.verdicts()
             .filter(|review| review.verdict == ReviewVerdict::Approved)
             .filter(|review| !review.author.is(&self.facts.author.login))
-            .filter(|review| !matches!(review.author.standing, Standing::Agent | Standing::Bot))
+            .filter(|review| !matches!(review.author.standing, AuthorStanding::Agent | AuthorStanding::Bot))
     }
 
     /// Returns each reviewer's latest verdict. A mere comment afterwards does not replace it.
@@ -116,9 +118,9 @@ mod tests {
     use super::*;
     use crate::Commit;
     use crate::pull::fixture::{agent, approved, bot, check, facts, failed, member, outsider, pull, review};
-    use crate::pull::{Author, CheckFacts, PullFacts};
+    use crate::pull::{AuthorFacts, CheckFacts, PullFacts};
 
-    fn approvers(author: Author, reviews: Vec<ReviewFacts>) -> Vec<String> {
+    fn approvers(author: AuthorFacts, reviews: Vec<ReviewFacts>) -> Vec<String> {
         let pull = pull(PullFacts { author, reviews, ..facts(1) });
         pull.approvals().into_iter().map(|review| review.author.login.clone()).collect()
     }
@@ -168,7 +170,7 @@ mod tests {
     #[test]
     fn where_no_check_is_configured_none_is_waited_for() {
         let without = PullFacts { no_checks: true, ..facts(1) };
-        assert_eq!(pull(without.clone()).green(), Green::Unchecked);
+        assert_eq!(pull(without.clone()).green(), ChecksVerdict::Unchecked);
         assert_eq!(pull(without.clone()).checked_words(), "has no checks");
         // Results of an earlier configuration count for as long as they are reported.
         let red = PullFacts { checks: vec![failed("build", "E1")], ..without };
@@ -198,10 +200,10 @@ mod tests {
             ),
         ] {
             let told = match pull(PullFacts { checks: checks.clone(), ..facts(1) }).green() {
-                Green::Yes => "yes".to_owned(),
-                Green::Unchecked => "unchecked".to_owned(),
-                Green::Waiting { why } => format!("waiting: {why}"),
-                Green::Red { why } => format!("red: {why}"),
+                ChecksVerdict::Yes => "yes".to_owned(),
+                ChecksVerdict::Unchecked => "unchecked".to_owned(),
+                ChecksVerdict::Waiting { why } => format!("waiting: {why}"),
+                ChecksVerdict::Red { why } => format!("red: {why}"),
             };
             assert_eq!(told, expected, "{checks:?}");
         }

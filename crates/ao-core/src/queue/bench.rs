@@ -45,8 +45,8 @@ pub(super) fn tested_after(
     QueueInput::Tested { pull, head, base, ahead, checks: true, result }
 }
 
-pub(super) fn part(number: u64, head: &str) -> Part {
-    Part { pull: pull(number), head: commit(head) }
+pub(super) fn part(number: u64, head: &str) -> LanePart {
+    LanePart { pull: pull(number), head: commit(head) }
 }
 
 pub(super) fn red(output: &str) -> TestOutcome {
@@ -163,7 +163,7 @@ impl Bench {
     }
 
     pub(super) fn work(&self) -> String {
-        let after = |others: Vec<Part>, word: &str| match others.is_empty() {
+        let after = |others: Vec<LanePart>, word: &str| match others.is_empty() {
             true => String::new(),
             false => {
                 let numbers: Vec<String> = others.iter().map(|part| part.pull.number.to_string()).collect();
@@ -171,10 +171,10 @@ impl Bench {
             }
         };
         let wanted = self.queue.work().into_iter().map(|work| match work {
-            Work::Test { pull, head, base, ahead, .. } => {
+            QueueWork::Test { pull, head, base, ahead, .. } => {
                 format!("test {} {head} on {base}{}", pull.number, after(ahead, "after"))
             }
-            Work::Land { pull, head, base, with, tree, .. } => {
+            QueueWork::Land { pull, head, base, with, tree, .. } => {
                 format!("land {} {head} on {base} as {tree}{}", pull.number, after(with, "with"))
             }
         });

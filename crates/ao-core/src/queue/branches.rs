@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use super::{Entry, MergeQueue, QueueEvent, QueueInput, evolve};
+use super::{MergeQueue, QueueEntry, QueueEvent, QueueInput, evolve};
 use crate::project::Project;
 use crate::{PullId, Timestamp};
 
@@ -18,7 +18,7 @@ impl Project {
     }
 
     /// Returns the entry of a pull request, from any queue.
-    pub fn queued(&self, pull: &PullId) -> Option<&Entry> {
+    pub fn queued(&self, pull: &PullId) -> Option<&QueueEntry> {
         self.queues().find_map(|queue| queue.entry(pull))
     }
 

@@ -2,7 +2,8 @@
 
 use super::steps::Steps;
 use super::{
-    Lane, MergeQueue, MergeRequest, Part, QueueEvent, QueueInput, QueueRefusal, QueueRules, Rejection,
+    Lane, LanePart, MergeQueue, MergeRequest, QueueEvent, QueueInput, QueueRefusal, QueueRejection,
+    QueueRules,
 };
 use crate::outside::cut;
 use crate::pull::TEXT_LIMIT;
@@ -88,8 +89,8 @@ pub(crate) fn decide(
         // Accepted even if the entry is no longer landing: the commits are on the base branch.
         QueueInput::Landed { pull, head, commit, tip, head_branch, with } => {
             let was_landing = in_landing(queue, pull, head).map(|lane| lane.on.clone());
-            let last = (Part { pull: pull.clone(), head: head.clone() }, commit.clone());
-            for (Part { pull: landed, head }, commit) in with.iter().cloned().chain([last]) {
+            let last = (LanePart { pull: pull.clone(), head: head.clone() }, commit.clone());
+            for (LanePart { pull: landed, head }, commit) in with.iter().cloned().chain([last]) {
                 if queue.entry(&landed).is_some_and(|entry| entry.head == head) {
                     let head_branch = head_branch.clone().filter(|_| landed == *pull);
                     steps.tell(QueueEvent::Landed { pull: landed, head, commit, head_branch });
@@ -116,7 +117,7 @@ pub(crate) fn decide(
                 steps.tell(match objection {
                     None => QueueEvent::Cleared { pull, head },
                     Some(why) => {
-                        let reason = Rejection::Vetoed { why: cut(why, TEXT_LIMIT) };
+                        let reason = QueueRejection::Vetoed { why: cut(why, TEXT_LIMIT) };
                         QueueEvent::Rejected { pull, head, reason }
                     }
                 });
@@ -186,7 +187,7 @@ mod tests {
         let mut bench =
             Bench { asks: true, ..bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]) };
         bench.step(&tested(1, "h1", "b1", green("t1")));
-        let reason = Rejection::Vetoed { why: "code freeze".into() };
+        let reason = QueueRejection::Vetoed { why: "code freeze".into() };
         let events = bench.events(&verdict(1, "h1", Some("code freeze"))).unwrap();
         assert_eq!(events[0], QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason });
         assert_eq!(bench.work(), "test 2 h2 on b1");
@@ -233,7 +234,7 @@ mod tests {
         for tries in 0..2 {
             assert_eq!(bench.step(&failed(1, "h1", "b1", tries)), "try_failed => land 1 h1 on b1 as t1");
         }
-        let reason = Rejection::Broken { why: "broke 3 times, last: no disk".into() };
+        let reason = QueueRejection::Broken { why: "broke 3 times, last: no disk".into() };
         let rejected = QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason };
         assert_eq!(bench.events(&failed(1, "h1", "b1", 2)).unwrap(), [rejected]);
     }

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::{BASES_KEPT, Entry, InTheWay, Lane, LaneState, MergeQueue, Part, QueueEvent, Rejection};
+use super::{
+    BASES_KEPT, InTheWay, Lane, LanePart, LaneState, MergeQueue, QueueEntry, QueueEvent, QueueRejection,
+};
 use crate::{Commit, PullId, Timestamp};
 
 /// Folds an event into the queue.
@@ -11,7 +13,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Enqueued { pull, head, priority, request, .. } => {
             let (pull, head, priority) = (pull.clone(), head.clone(), *priority);
             leave(queue, &pull);
-            let entry = Entry {
+            let entry = QueueEntry {
                 pull,
                 head,
                 priority,
@@ -35,8 +37,8 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Resumed {} => queue.paused = None,
         QueueEvent::BaseMoved { base, .. } => base_moved(queue, base),
         QueueEvent::TestStarted { pull, head, base, ahead, with, policy } => {
-            let last = Part { pull: pull.clone(), head: head.clone() };
-            let parts: Vec<Part> = with.iter().cloned().chain([last]).collect();
+            let last = LanePart { pull: pull.clone(), head: head.clone() };
+            let parts: Vec<LanePart> = with.iter().cloned().chain([last]).collect();
             for part in &parts {
                 change(queue, &part.pull, |entry| (entry.held, entry.in_the_way) = (None, None));
             }
@@ -78,12 +80,12 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Rejected { pull, reason, .. } => {
             leave(queue, pull);
             // The culprit is found, so the others may be tested in full batches again.
-            if matches!(reason, Rejection::Red { .. } | Rejection::Conflict { .. }) {
+            if matches!(reason, QueueRejection::Red { .. } | QueueRejection::Conflict { .. }) {
                 queue.entries.iter_mut().for_each(|entry| entry.most = None);
             }
         }
         QueueEvent::Landed { pull, head, commit, .. } => {
-            landed(queue, &Part { pull: pull.clone(), head: head.clone() }, commit);
+            landed(queue, &LanePart { pull: pull.clone(), head: head.clone() }, commit);
         }
     }
 }
@@ -95,7 +97,7 @@ fn leave(queue: &mut MergeQueue, pull: &PullId) {
 }
 
 /// Records that a part landed. Lanes that were tested on top of it stay valid, and so do their results.
-fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
+fn landed(queue: &mut MergeQueue, part: &LanePart, commit: &Commit) {
     queue.entries.retain(|entry| entry.pull != part.pull);
     queue.policy_due |= queue.lane_of(&part.pull).is_some_and(|lane| lane.policy);
     let as_ordered = queue.lanes.first().filter(|lane| lane.is_landing() && lane.parts.first() == Some(part));
@@ -128,7 +130,7 @@ fn base_moved(queue: &mut MergeQueue, base: &Commit) {
     queue.base = Some(base.clone());
 }
 
-fn change(queue: &mut MergeQueue, pull: &PullId, how: impl FnOnce(&mut Entry)) {
+fn change(queue: &mut MergeQueue, pull: &PullId, how: impl FnOnce(&mut QueueEntry)) {
     if let Some(entry) = queue.entries.iter_mut().find(|entry| entry.pull == *pull) {
         how(entry);
     }

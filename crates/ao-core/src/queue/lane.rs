@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TestOutcome, Work};
+use super::{QueueWork, TestOutcome};
 use crate::{Commit, PullId};
 
 /// One head of one pull request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Part {
+pub struct LanePart {
     pub pull: PullId,
     pub head: Commit,
 }
@@ -17,12 +17,12 @@ pub struct Part {
 pub struct Lane {
     /// The base and the parts that the test was started on. They never change, because the result is about them.
     pub base: Commit,
-    pub ahead: Vec<Part>,
+    pub ahead: Vec<LanePart>,
     /// The lane's own parts, in the order in which they land. The last one identifies the lane.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LanePart>,
     /// The present equivalent of `base` and `ahead`: parts that were ahead may have landed, which moved the base.
     pub on: Commit,
-    pub left: Vec<Part>,
+    pub left: Vec<LanePart>,
     pub state: LaneState,
     /// The lane changes the policy. Such a lane has one part, and none behind it.
     #[serde(default, skip_serializing_if = "super::is_false")]
@@ -47,7 +47,7 @@ pub enum LaneState {
 }
 
 impl Lane {
-    pub(super) fn new(base: Commit, ahead: Vec<Part>, parts: Vec<Part>, policy: bool) -> Lane {
+    pub(super) fn new(base: Commit, ahead: Vec<LanePart>, parts: Vec<LanePart>, policy: bool) -> Lane {
         let (on, left) = (base.clone(), ahead.clone());
         Lane { base, ahead, parts, on, left, state: LaneState::Testing {}, policy }
     }
@@ -57,7 +57,7 @@ impl Lane {
     }
 
     /// Returns the part that identifies the lane.
-    pub fn last(&self) -> Option<&Part> {
+    pub fn last(&self) -> Option<&LanePart> {
         self.parts.last()
     }
 
@@ -70,24 +70,24 @@ impl Lane {
     }
 
     /// Returns the parts that land together with the last one, before it.
-    pub(super) fn others(&self) -> &[Part] {
+    pub(super) fn others(&self) -> &[LanePart] {
         self.parts.split_last().map(|(_, others)| others).unwrap_or_default()
     }
 
     /// Returns everything that is merged before the last part for the test.
-    pub(super) fn before(&self) -> Vec<Part> {
+    pub(super) fn before(&self) -> Vec<LanePart> {
         [&self.ahead, self.others()].concat()
     }
 
-    pub(super) fn work(&self, tries: u32) -> Option<Work> {
-        let Part { pull, head } = self.last()?.clone();
+    pub(super) fn work(&self, tries: u32) -> Option<QueueWork> {
+        let LanePart { pull, head } = self.last()?.clone();
         match &self.state {
             LaneState::Testing {} => {
-                Some(Work::Test { pull, head, base: self.base.clone(), ahead: self.before(), tries })
+                Some(QueueWork::Test { pull, head, base: self.base.clone(), ahead: self.before(), tries })
             }
             LaneState::Landing { tree } => {
                 let (base, with) = (self.on.clone(), self.others().to_vec());
-                Some(Work::Land { pull, head, base, with, tree: tree.clone(), tries })
+                Some(QueueWork::Land { pull, head, base, with, tree: tree.clone(), tries })
             }
             LaneState::Tested { .. } | LaneState::Failed { .. } => None,
         }

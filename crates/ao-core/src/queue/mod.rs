@@ -39,10 +39,10 @@ mod steps;
 
 use decide::{QueueContext, decide};
 pub(crate) use evolve::evolve;
-pub use lane::{Lane, LaneState, Part};
+pub use lane::{Lane, LanePart, LaneState};
 pub(crate) use of_project::decide_in_project;
-pub use request::{HeadBranch, MergeRequest, Strategy};
-pub use rules::{QueueRules, Update};
+pub use request::{HeadBranch, LandingStrategy, MergeRequest};
+pub use rules::{BranchUpdate, QueueRules};
 
 /// The number of times an entry's work may break through no fault of its own before the entry is given up.
 pub const MAX_TRIES: u32 = 3;
@@ -61,7 +61,7 @@ pub struct MergeQueue {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The entries, sorted by request, then priority, then age. Those that are in no lane wait.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<QueueEntry>,
     /// The lanes under way, in the order in which they will land.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
@@ -78,7 +78,7 @@ pub struct MergeQueue {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct QueueEntry {
     pub pull: PullId,
     /// The head that was asked to land. Another head needs another request.
     pub head: Commit,
@@ -126,12 +126,12 @@ fn is_false(value: &bool) -> bool {
 
 /// Work that the queue wants done now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
+pub enum QueueWork {
     /// Merge those ahead and then `head` into `base` in a clean tree, run the checks, and return the tree that was
     /// tested.
-    Test { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, tries: u32 },
+    Test { pull: PullId, head: Commit, base: Commit, ahead: Vec<LanePart>, tries: u32 },
     /// Land exactly `tree`, with the rest of its batch before it, and only if heads and base have not moved.
-    Land { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tree: String, tries: u32 },
+    Land { pull: PullId, head: Commit, base: Commit, with: Vec<LanePart>, tree: String, tries: u32 },
 }
 
 /// An input of the queue.
@@ -178,7 +178,7 @@ pub enum QueueInput {
         head: Commit,
         base: Commit,
         /// The parts that were merged before it, in order.
-        ahead: Vec<Part>,
+        ahead: Vec<LanePart>,
         /// The checks were run. Without them, only the tree that would land was computed.
         checks: bool,
         result: TestOutcome,
@@ -191,7 +191,7 @@ pub enum QueueInput {
         tip: Commit,
         head_branch: Option<HeadBranch>,
         /// The parts that landed with it, before it, each with its own commit.
-        with: Vec<(Part, Commit)>,
+        with: Vec<(LanePart, Commit)>,
     },
     /// The head or the base had moved, or something blocks the landing.
     LandRefused {
@@ -217,7 +217,7 @@ pub enum QueueInput {
         head: Commit,
         base: Commit,
         /// The parts that were to be merged before it.
-        ahead: Vec<Part>,
+        ahead: Vec<LanePart>,
         tries: u32,
         why: String,
     },
@@ -282,10 +282,10 @@ pub enum QueueEvent {
         base: Commit,
         /// The parts in the lanes before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        ahead: Vec<Part>,
+        ahead: Vec<LanePart>,
         /// The earlier parts of the same batch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        with: Vec<Part>,
+        with: Vec<LanePart>,
         /// The lane changes the policy that later entries are judged by.
         #[serde(default, skip_serializing_if = "is_false")]
         policy: bool,
@@ -347,7 +347,7 @@ pub enum QueueEvent {
     Rejected {
         pull: PullId,
         head: Commit,
-        reason: Rejection,
+        reason: QueueRejection,
     },
     Landed {
         pull: PullId,
@@ -361,7 +361,7 @@ pub enum QueueEvent {
 /// The reason why a pull request left the queue without landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rejection {
+pub enum QueueRejection {
     /// The checks failed on the merge result, with this output.
     Red {
         output: String,
@@ -396,7 +396,7 @@ pub enum QueueRefusal {
 }
 
 impl MergeQueue {
-    pub fn entry(&self, pull: &PullId) -> Option<&Entry> {
+    pub fn entry(&self, pull: &PullId) -> Option<&QueueEntry> {
         self.entries.iter().find(|entry| entry.pull == *pull)
     }
 
@@ -406,7 +406,7 @@ impl MergeQueue {
     }
 
     /// Returns the work that is wanted now; while paused, only that of a request.
-    pub fn work(&self) -> Vec<Work> {
+    pub fn work(&self) -> Vec<QueueWork> {
         let wanted =
             self.lanes.iter().filter(|lane| self.paused.is_none() || self.request_of(lane).is_some());
         wanted.filter_map(|lane| lane.work(self.tries_of(lane))).collect()
@@ -430,7 +430,7 @@ impl MergeQueue {
         })
     }
 
-    fn is_cleared(&self, part: &Part) -> bool {
+    fn is_cleared(&self, part: &LanePart) -> bool {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
     }
 
@@ -440,7 +440,7 @@ impl MergeQueue {
         pull: &PullId,
         head: &Commit,
         base: &Commit,
-        ahead: &[Part],
+        ahead: &[LanePart],
         checks: bool,
     ) -> bool {
         self.in_test(pull, head, base, ahead, checks).is_some()
@@ -452,7 +452,7 @@ impl MergeQueue {
         pull: &PullId,
         head: &Commit,
         base: &Commit,
-        ahead: &[Part],
+        ahead: &[LanePart],
         checks: bool,
     ) -> Option<&Lane> {
         self.led_by(pull, head).filter(|lane| {
@@ -462,7 +462,7 @@ impl MergeQueue {
     }
 
     fn led_by(&self, pull: &PullId, head: &Commit) -> Option<&Lane> {
-        let leads = |last: &Part| last.pull == *pull && last.head == *head;
+        let leads = |last: &LanePart| last.pull == *pull && last.head == *head;
         self.lanes.iter().find(|lane| lane.last().is_some_and(leads))
     }
 

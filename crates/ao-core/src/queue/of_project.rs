@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::outside::one_line;
 use crate::policy::{POLICY_FILE, RuleVerdict};
 use crate::project::Project;
-use crate::pull::Green;
+use crate::pull::ChecksVerdict;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::{Commit, Moment, ProjectId, PullId};
@@ -49,7 +49,7 @@ fn decide_in_queue(
         };
         // A landing ahead of it moves its base, and its checks start again, although the merge result was already
         // tested.
-        let waits = tested && matches!(known.green(), Green::Waiting { .. });
+        let waits = tested && matches!(known.green(), ChecksVerdict::Waiting { .. });
         let counts = |it: &RuleVerdict| !(waits && it.rule.is_about_checks());
         let against: Vec<String> = match request {
             Some(request) => {

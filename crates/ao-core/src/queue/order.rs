@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Entry, MergeQueue};
+use super::{MergeQueue, QueueEntry};
 use crate::state::State;
 use crate::{ProjectId, PullId, Timestamp};
 
@@ -12,8 +12,12 @@ const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
 impl MergeQueue {
     /// Returns the waiting entries, in the order in which they are started.
-    pub(crate) fn waiting(&self, now: Timestamp, clash: &dyn Fn(&PullId, &PullId) -> bool) -> Vec<&Entry> {
-        let mut waiting: Vec<(usize, &Entry)> = self
+    pub(crate) fn waiting(
+        &self,
+        now: Timestamp,
+        clash: &dyn Fn(&PullId, &PullId) -> bool,
+    ) -> Vec<&QueueEntry> {
+        let mut waiting: Vec<(usize, &QueueEntry)> = self
             .entries
             .iter()
             .filter(|entry| self.lane_of(&entry.pull).is_none())
@@ -26,7 +30,7 @@ impl MergeQueue {
     }
 
     /// Returns the number of entries it conflicts with. If it lands first, each of them has to be reworked.
-    fn clashes(&self, entry: &Entry, now: Timestamp, clash: &dyn Fn(&PullId, &PullId) -> bool) -> usize {
+    fn clashes(&self, entry: &QueueEntry, now: Timestamp, clash: &dyn Fn(&PullId, &PullId) -> bool) -> usize {
         if now.since(entry.since) >= PATIENCE {
             return 0;
         }

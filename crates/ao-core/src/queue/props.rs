@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::bench::*;
-use super::{Lane, LaneState, MAX_TRIES, Part, QueueInput, TestOutcome, Work};
+use super::{Lane, LanePart, LaneState, MAX_TRIES, QueueInput, QueueWork, TestOutcome};
 
 fn an_input() -> impl Strategy<Value = QueueInput> {
     let number = || 1..5u64;
@@ -38,7 +38,7 @@ fn a_deed() -> impl Strategy<Value = (usize, u8, TestOutcome)> {
 
 /// Returns the tree of these heads on a base. A base is named by what has landed on it, so equal trees have equal
 /// names.
-fn tree(base: &str, heads: &[Part]) -> String {
+fn tree(base: &str, heads: &[LanePart]) -> String {
     heads.iter().fold(base.to_owned(), |tree, part| format!("{tree}+{}{}", part.pull.number, part.head))
 }
 
@@ -64,19 +64,19 @@ proptest! {
             let wanted = bench.queue.work();
             if let (true, Some(work)) = (does, wanted.get(which % wanted.len().max(1))) {
                 input = match work.clone() {
-                    Work::Test { pull, head, base, ahead, .. } => {
+                    QueueWork::Test { pull, head, base, ahead, .. } => {
                         QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                     }
-                    Work::Land { pull, head, base, tries, .. } if how == 0 => {
+                    QueueWork::Land { pull, head, base, tries, .. } if how == 0 => {
                         let (ahead, why) = (vec![], "no disk".into());
                         QueueInput::EffectFailed { pull, head, base, ahead, tries, why }
                     }
-                    Work::Land { pull, head, base, .. } if how == 1 => {
+                    QueueWork::Land { pull, head, base, .. } if how == 1 => {
                         QueueInput::LandRefused { pull, head, base, tip: None, why: "moved".into(), in_the_way: false }
                     }
-                    Work::Land { pull, head, base, with, .. } => {
-                        let grown: Vec<Part> =
-                            with.iter().cloned().chain([Part { pull: pull.clone(), head: head.clone() }]).collect();
+                    QueueWork::Land { pull, head, base, with, .. } => {
+                        let grown: Vec<LanePart> =
+                            with.iter().cloned().chain([LanePart { pull: pull.clone(), head: head.clone() }]).collect();
                         let at = |many: usize| commit(&tree(base.as_str(), &grown[..many]));
                         let with = with.into_iter().enumerate().map(|(place, part)| (part, at(place + 1))).collect();
                         let commit = at(grown.len());
@@ -87,7 +87,7 @@ proptest! {
             if let QueueInput::Tested { pull, head, base, ahead, result: TestOutcome::Green { tree: told }, .. } =
                 &mut input
             {
-                let own = Part { pull: pull.clone(), head: head.clone() };
+                let own = LanePart { pull: pull.clone(), head: head.clone() };
                 *told = tree(base.as_str(), &[ahead.clone(), vec![own]].concat());
                 greens.push(told.clone());
             }
@@ -102,7 +102,7 @@ proptest! {
                 }
                 prop_assert!(!lane.parts.is_empty() && lane.parts.len() <= batch as usize);
                 prop_assert!(place == 0 || !lane.is_landing(), "they land in their order");
-                let ahead: Vec<Part> = queue.lanes[..place]
+                let ahead: Vec<LanePart> = queue.lanes[..place]
                     .iter()
                     .filter(|other| !other.has_failed())
                     .flat_map(|other| other.parts.clone())
@@ -133,10 +133,10 @@ proptest! {
         let mut tests = 0;
         while let Some(work) = bench.queue.work().into_iter().last() {
             let input = match work {
-                Work::Test { pull, head, base, ahead, .. } => {
+                QueueWork::Test { pull, head, base, ahead, .. } => {
                     tests += 1;
                     prop_assert!(tests < 200, "there is no end to it");
-                    let whole = tree(base.as_str(), &[ahead.clone(), vec![Part { pull: pull.clone(), head: head.clone() }]].concat());
+                    let whole = tree(base.as_str(), &[ahead.clone(), vec![LanePart { pull: pull.clone(), head: head.clone() }]].concat());
                     let has = |number: &u64| whole.contains(&format!("+{number}h"));
                     let result = match breaks.iter().any(|(a, b)| has(a) && has(b)) {
                         true => red("E1"),
@@ -144,7 +144,7 @@ proptest! {
                     };
                     QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                 }
-                Work::Land { pull, head, base, with, tree: whole, .. } => {
+                QueueWork::Land { pull, head, base, with, tree: whole, .. } => {
                     let commits = (1..=with.len()).map(|many| commit(&tree(base.as_str(), &with[..many])));
                     let with = with.iter().cloned().zip(commits).collect();
                     let commit = commit(&whole);

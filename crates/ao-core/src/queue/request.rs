@@ -9,7 +9,7 @@ use crate::policy::MergeRule;
 /// The way a change lands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum LandingStrategy {
     #[default]
     Squash,
     Merge,
@@ -26,7 +26,7 @@ pub struct MergeRequest {
     pub by: String,
     /// The merge strategy; the configured one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<Strategy>,
+    pub strategy: Option<LandingStrategy>,
     /// Deletes its branch once it has landed; as configured if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delete_branch: Option<bool>,
@@ -54,7 +54,7 @@ pub enum HeadBranch {
 mod tests {
     use super::*;
     use crate::queue::bench::*;
-    use crate::queue::{QueueEvent, QueueInput, Rejection};
+    use crate::queue::{QueueEvent, QueueInput, QueueRejection};
 
     fn anyway() -> MergeRequest {
         MergeRequest { over: [MergeRule::Checks].into(), ..ann() }
@@ -99,12 +99,12 @@ mod tests {
         let start = [base("b1"), request(1, "h1", ann())];
         let mut against = Bench { against: vec![1], ..bench(&start) };
         let events = against.events(&tested(1, "h1", "b1", green("t1"))).unwrap();
-        let reason = Rejection::Held { why: "not approved".into() };
+        let reason = QueueRejection::Held { why: "not approved".into() };
         assert_eq!(events[1], QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason });
         assert_eq!((events.len(), against.work().as_str()), (2, "nothing"));
         let mut blocked = bench(&start).with(&[tested(1, "h1", "b1", green("t1"))]);
         let events = blocked.events(&in_the_way(1, "h1", "b1")).unwrap();
-        let reason = Rejection::Held { why: "a.rs is dirty".into() };
+        let reason = QueueRejection::Held { why: "a.rs is dirty".into() };
         assert_eq!(events, [QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason }]);
     }
 

@@ -10,13 +10,13 @@ pub struct QueueRules {
     /// The number of pull requests that are tested as one.
     pub batch: u32,
     /// The handling of branches that are behind their base and merge cleanly.
-    pub update: Update,
+    pub update: BranchUpdate,
 }
 
 /// The handling of a branch that is behind its base and merges cleanly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Update {
+pub enum BranchUpdate {
     /// Leaves it: the queue tests the merge result anyway.
     #[default]
     None,
@@ -26,6 +26,6 @@ pub enum Update {
 
 impl Default for QueueRules {
     fn default() -> QueueRules {
-        QueueRules { parallel: 2, batch: 1, update: Update::None }
+        QueueRules { parallel: 2, batch: 1, update: BranchUpdate::None }
     }
 }

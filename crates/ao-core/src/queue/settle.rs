@@ -1,7 +1,7 @@
 //! Settles a failed lane, once nothing is ahead of it that could be the cause.
 
 use super::steps::Steps;
-use super::{Lane, Part, QueueEvent, Rejection, TestOutcome};
+use super::{Lane, LanePart, QueueEvent, QueueRejection, TestOutcome};
 use crate::PullId;
 
 impl Steps {
@@ -11,7 +11,7 @@ impl Steps {
         match result {
             TestOutcome::Green { .. } => {}
             TestOutcome::Red { output, between } if lane.parts.len() == 1 => {
-                let reason = Rejection::Red { output: output.clone(), between: between.clone() };
+                let reason = QueueRejection::Red { output: output.clone(), between: between.clone() };
                 self.reject(last, reason);
             }
             TestOutcome::Red { .. } => self.halve(lane),
@@ -19,7 +19,7 @@ impl Steps {
                 let who = pull.as_ref().unwrap_or(&last.pull);
                 match lane.parts.iter().position(|part| part.pull == *who) {
                     Some(0) => {
-                        self.reject(lane.parts[0].clone(), Rejection::Conflict { files: files.clone() });
+                        self.reject(lane.parts[0].clone(), QueueRejection::Conflict { files: files.clone() });
                     }
                     // It conflicts with one of its own batch: that one lands first, then the remaining conflict is
                     // judged.
@@ -54,19 +54,19 @@ impl Steps {
         self.void(lane, why);
     }
 
-    fn reject(&mut self, Part { pull, head }: Part, reason: Rejection) {
+    fn reject(&mut self, LanePart { pull, head }: LanePart, reason: QueueRejection) {
         self.tell(QueueEvent::Rejected { pull, head, reason });
     }
 }
 
-fn pulls(parts: &[Part]) -> Vec<PullId> {
+fn pulls(parts: &[LanePart]) -> Vec<PullId> {
     parts.iter().map(|part| part.pull.clone()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use crate::queue::bench::*;
-    use crate::queue::{QueueEvent, QueueInput, Rejection, TestOutcome, Work};
+    use crate::queue::{QueueEvent, QueueInput, QueueRejection, QueueWork, TestOutcome};
 
     /// Plays a queue to its end in a world where heads are letters, a tree is all its letters, and `red_tree` decides
     /// which trees fail. Returns the final base, the rejected entries with their output, and the number of tests.
@@ -74,7 +74,7 @@ mod tests {
         let (mut told, mut tests) = (vec![], 0);
         while let Some(work) = bench.queue.work().into_iter().next() {
             let input = match work {
-                Work::Test { pull, head, base, ahead, .. } => {
+                QueueWork::Test { pull, head, base, ahead, .. } => {
                     tests += 1;
                     let heads = ahead.iter().map(|part| part.head.as_str()).chain([head.as_str()]);
                     let tree = std::iter::once(base.as_str()).chain(heads).collect::<Vec<_>>().join("+");
@@ -84,7 +84,7 @@ mod tests {
                     };
                     QueueInput::Tested { pull, head, base, ahead, checks: true, result }
                 }
-                Work::Land { pull, head, base, with, tree, .. } => {
+                QueueWork::Land { pull, head, base, with, tree, .. } => {
                     assert!(!red_tree(&tree), "main is never red");
                     let mut at = base.to_string();
                     let mut grown = |head: &str| {
@@ -106,7 +106,7 @@ mod tests {
                 }
             };
             for event in bench.events(&input).unwrap() {
-                if let QueueEvent::Rejected { pull, reason: Rejection::Red { output, .. }, .. } = event {
+                if let QueueEvent::Rejected { pull, reason: QueueRejection::Red { output, .. }, .. } = event {
                     told.push((pull.number, output));
                 }
             }

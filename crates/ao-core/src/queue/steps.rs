@@ -1,10 +1,10 @@
 //! Carries out an input on the queue, step by step, up to the work that is due next.
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Entry, Lane, LaneState, MAX_TRIES, MergeQueue, MergeRequest, Part, QueueContext,
-    QueueEvent, Rejection, TestOutcome, evolve,
+    AGAIN, AGAIN_AT_MOST, Lane, LanePart, LaneState, MAX_TRIES, MergeQueue, MergeRequest, QueueContext,
+    QueueEntry, QueueEvent, QueueRejection, TestOutcome, evolve,
 };
-use crate::outside::{Kind, bounded};
+use crate::outside::{QuotedKind, bounded};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, PullId, Timestamp};
 
@@ -64,15 +64,15 @@ impl Steps {
     }
 
     pub(super) fn tested(&mut self, lane: &Lane, result: &TestOutcome) {
-        let Some(Part { pull, head }) = lane.last().cloned() else { return };
+        let Some(LanePart { pull, head }) = lane.last().cloned() else { return };
         let result = match result {
             TestOutcome::Green { tree } => {
                 let (base, tree) = (lane.base.clone(), tree.clone());
                 return self.tell(QueueEvent::TestPassed { pull, head, base, tree });
             }
             TestOutcome::Red { output, between } => TestOutcome::Red {
-                output: bounded(Kind::Log, output, TEXT_LIMIT),
-                between: bounded(Kind::Log, between, TEXT_LIMIT / 2),
+                output: bounded(QuotedKind::Log, output, TEXT_LIMIT),
+                between: bounded(QuotedKind::Log, between, TEXT_LIMIT / 2),
             },
             conflict @ TestOutcome::Conflict { .. } => conflict.clone(),
         };
@@ -102,27 +102,27 @@ impl Steps {
 
     /// Keeps a lane as it is and retries its landing later, because none of its entries is to blame.
     pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
-        let Some(Part { pull, .. }) = lane.last().cloned() else { return };
+        let Some(LanePart { pull, .. }) = lane.last().cloned() else { return };
         if self.queue.request_of(lane).is_some() {
-            return self.hold(&pull, bounded(Kind::Log, why, TEXT_LIMIT));
+            return self.hold(&pull, bounded(QuotedKind::Log, why, TEXT_LIMIT));
         }
         let times = self.queue.in_the_way_of(lane).map_or(0, |known| known.times).saturating_add(1);
         let after = AGAIN.saturating_mul(1 << (times - 1).min(8)).min(AGAIN_AT_MOST);
-        let (why, again_at) = (bounded(Kind::Log, why, TEXT_LIMIT), self.at + after);
+        let (why, again_at) = (bounded(QuotedKind::Log, why, TEXT_LIMIT), self.at + after);
         self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
     }
 
     /// Records that the work itself broke. A batch does not reveal the culprit, so each part is retried alone.
     pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
-        let Some(Part { pull, head }) = lane.last().cloned() else { return };
+        let Some(LanePart { pull, head }) = lane.last().cloned() else { return };
         let (tries, several) = (self.queue.tries_of(lane) + 1, lane.parts.len() > 1);
-        let why = bounded(Kind::Log, why, TEXT_LIMIT);
+        let why = bounded(QuotedKind::Log, why, TEXT_LIMIT);
         if several && (!lane.is_landing() || tries >= MAX_TRIES) {
             self.apart(lane, &why);
         } else if tries < MAX_TRIES {
             self.tell(QueueEvent::TryFailed { pull, tries, why, landing: lane.is_landing() });
         } else {
-            let reason = Rejection::Broken { why: format!("broke {tries} times, last: {why}") };
+            let reason = QueueRejection::Broken { why: format!("broke {tries} times, last: {why}") };
             self.tell(QueueEvent::Rejected { pull, head, reason });
         }
     }
@@ -140,7 +140,7 @@ impl Steps {
         let Some(entry) = self.queue.entry(pull) else { return };
         let (pull, head) = (entry.pull.clone(), entry.head.clone());
         if entry.request.is_some() {
-            self.tell(QueueEvent::Rejected { pull, head, reason: Rejection::Held { why } });
+            self.tell(QueueEvent::Rejected { pull, head, reason: QueueRejection::Held { why } });
         } else if entry.held.is_none() {
             self.tell(QueueEvent::Held { pull, why });
         }
@@ -170,7 +170,7 @@ impl Steps {
 
     /// Voids one stale lane, or settles a failed one. Returns whether there was one.
     fn take_back(&mut self, context: &QueueContext<'_>) -> bool {
-        let mut ahead: Vec<Part> = vec![];
+        let mut ahead: Vec<LanePart> = vec![];
         for lane in self.queue.lanes.clone() {
             if Some(&lane.on) != self.queue.anchor() {
                 self.void(&lane, "the base moved, so it has to be tested again");
@@ -187,9 +187,9 @@ impl Steps {
                 }
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
                     // A part that is over was merged by this very landing, whose outcome says the rest.
-                    let over = |part: &Part| (context.over)(&part.pull).is_some();
+                    let over = |part: &LanePart| (context.over)(&part.pull).is_some();
                     let has_landed = lane.is_landing() && lane.parts.iter().any(over);
-                    let against = |part: &Part| {
+                    let against = |part: &LanePart| {
                         let request = self.queue.request_of(&lane);
                         let why = (context.still_allowed)(&part.pull, &part.head, request).err()?;
                         Some((part.pull.clone(), why))
@@ -223,7 +223,7 @@ impl Steps {
         }
         let cleared = !context.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
-            let Part { pull, head } = last.clone();
+            let LanePart { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
             self.tell(QueueEvent::LandStarted { pull, head, base, tree });
         } else if due.is_some()
@@ -238,7 +238,8 @@ impl Steps {
     /// the last one: entries behind it are judged by the new policy.
     fn begin(&mut self, context: &QueueContext<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
-        let waits = |entry: &&Entry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
+        let waits =
+            |entry: &&QueueEntry| entry.request.is_some() && self.queue.lane_of(&entry.pull).is_none();
         if let Some(entry) = self.queue.entries.iter().find(waits).cloned() {
             return self.begin_request(&entry, context);
         }
@@ -259,19 +260,19 @@ impl Steps {
                 Ok(()) if (context.changes_policy)(&entry.pull) => {
                     if parts.is_empty() {
                         policy = true;
-                        parts.push(Part { pull: entry.pull, head: entry.head });
+                        parts.push(LanePart { pull: entry.pull, head: entry.head });
                     }
                     break;
                 }
                 Ok(()) => {
                     room = most;
-                    parts.push(Part { pull: entry.pull, head: entry.head });
+                    parts.push(LanePart { pull: entry.pull, head: entry.head });
                 }
                 // It is held, and the next one has its turn.
                 Err(why) => self.hold(&entry.pull, why),
             }
         }
-        let Some(Part { pull, head }) = parts.pop() else { return false };
+        let Some(LanePart { pull, head }) = parts.pop() else { return false };
         let sound = self.queue.lanes.iter().filter(|lane| !lane.has_failed());
         let ahead = sound.flat_map(|lane| lane.parts.clone()).collect();
         self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts, policy });
@@ -280,8 +281,8 @@ impl Steps {
 
     /// Starts the lane of a request, which has the queue to itself, because it has its own strategy and rules. Lanes
     /// under test give way to it; a landing one is waited for.
-    fn begin_request(&mut self, entry: &Entry, context: &QueueContext<'_>) -> bool {
-        let Entry { pull, head, request, .. } = entry.clone();
+    fn begin_request(&mut self, entry: &QueueEntry, context: &QueueContext<'_>) -> bool {
+        let QueueEntry { pull, head, request, .. } = entry.clone();
         if let Err(why) = (context.allowed)(&pull, &head, request.as_ref()) {
             self.hold(&pull, why);
             return true;

@@ -18,25 +18,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::ProjectId;
 use crate::incident::{Incident, IncidentKind, Subject};
-use crate::notice::Level;
+use crate::notice::NoticeLevel;
 use crate::project::Project;
 use crate::session::AgentChoice;
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::state::State;
 
 pub use context::{context, sample};
-pub use judge::Judge;
-pub use rehearse::{Rehearsal, problem_of, rehearse};
+pub use judge::ConditionJudge;
+pub use rehearse::{DryRun, problem_of, rehearse};
 
 /// Reactions to each kind of problem, in one layer of the configuration.
-pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
+pub type ReactionPatches = BTreeMap<IncidentKind, ReactionPatch>;
 
 /// Reaction to a kind of problem, after all layers are put together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     /// It acts without a person's consent. If not, a person is notified.
     pub auto: bool,
-    pub action: Action,
+    pub action: ReactionAction,
     /// Limit of the actions for one problem.
     pub attempts: u32,
     /// An upper limit on `attempts`, already applied where a reaction is looked up.
@@ -50,7 +50,7 @@ pub struct Reaction {
     /// Time that a state has to last before it is a problem, for the kinds that are about time.
     pub threshold: Option<Duration>,
     /// Level of the notice to a person.
-    pub level: Level,
+    pub level: NoticeLevel,
     /// The one channel for a person; those for the level if absent.
     pub channel: Option<String>,
     /// The agent that is started, if one is.
@@ -74,7 +74,7 @@ pub struct ReactionPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
+    pub action: Option<ReactionAction>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// The number of attempts after which it escalates.
@@ -89,7 +89,7 @@ pub struct ReactionPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Duration>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub level: Option<Level>,
+    pub level: Option<NoticeLevel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub struct ReactionPatch {
 /// Action of a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub enum ReactionAction {
     /// Sends a message to the agent that owns the problem.
     SendToAgent,
     /// Like `SendToAgent`, but starts a new agent on the branch if the agent is gone.
@@ -134,16 +134,16 @@ impl Reaction {
     pub fn default_for(kind: &IncidentKind) -> Reaction {
         use IncidentKind as K;
         let (auto, action, attempts, minutes) = match kind {
-            K::CiFailed => (true, Action::SendToAgent, 3, 30),
-            K::ChangesRequested => (true, Action::SendToAgent, 3, 30),
-            K::BotComments => (true, Action::SendToAgent, 2, 30),
-            K::MergeConflicts => (true, Action::SendToAgent, 3, 15),
-            K::AgentIdle => (true, Action::SendToAgent, 2, 15),
+            K::CiFailed => (true, ReactionAction::SendToAgent, 3, 30),
+            K::ChangesRequested => (true, ReactionAction::SendToAgent, 3, 30),
+            K::BotComments => (true, ReactionAction::SendToAgent, 2, 30),
+            K::MergeConflicts => (true, ReactionAction::SendToAgent, 3, 15),
+            K::AgentIdle => (true, ReactionAction::SendToAgent, 2, 15),
             // Merging is off by default.
-            K::ApprovedAndGreen => (false, Action::Merge, 1, 30),
-            K::LabelAdded | K::PrMerged | K::RateLimited => (true, Action::Record, 0, 30),
+            K::ApprovedAndGreen => (false, ReactionAction::Merge, 1, 30),
+            K::LabelAdded | K::PrMerged | K::RateLimited => (true, ReactionAction::Record, 0, 30),
             // The user who names an event configures its reaction.
-            K::Custom(_) => (true, Action::Notify, 0, 30),
+            K::Custom(_) => (true, ReactionAction::Notify, 0, 30),
             K::ReviewNeeded
             | K::PrClosed
             | K::BaseRed
@@ -153,13 +153,13 @@ impl Reaction {
             | K::AgentExited
             | K::SetupFailed
             | K::BudgetExceeded
-            | K::AllComplete => (true, Action::Notify, 0, 30),
+            | K::AllComplete => (true, ReactionAction::Notify, 0, 30),
         };
         let level = match kind {
-            K::AgentNeedsInput | K::BudgetExceeded | K::RepositoryChanged => Level::Urgent,
-            K::AllComplete | K::PrMerged | K::LabelAdded => Level::Info,
-            K::RateLimited | K::BaseRed => Level::Warning,
-            _ => Level::Action,
+            K::AgentNeedsInput | K::BudgetExceeded | K::RepositoryChanged => NoticeLevel::Urgent,
+            K::AllComplete | K::PrMerged | K::LabelAdded => NoticeLevel::Info,
+            K::RateLimited | K::BaseRed => NoticeLevel::Warning,
+            _ => NoticeLevel::Action,
         };
         Reaction {
             auto,
@@ -225,7 +225,7 @@ pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(600);
 /// Returns how long a state has to last before it is a problem, by the nearest layer that sets it.
 pub(crate) fn threshold(
     kind: &IncidentKind,
-    settings: &Settings,
+    settings: &DaemonSettings,
     project: Option<&Project>,
     agent: &AgentChoice,
 ) -> Option<Duration> {
@@ -248,21 +248,21 @@ impl Reaction {
     }
 }
 
-impl Action {
+impl ReactionAction {
     /// Returns true if the action can be repeated.
     pub fn acts(self) -> bool {
-        !matches!(self, Action::Notify | Action::Escalate | Action::Record)
+        !matches!(self, ReactionAction::Notify | ReactionAction::Escalate | ReactionAction::Record)
     }
 
     /// Returns true if the action needs an agent.
     pub fn needs_agent(self) -> bool {
-        self == Action::SendToAgent
+        self == ReactionAction::SendToAgent
     }
 }
 
 /// Origin of a field of a reaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Layer {
+pub enum ReactionLayer {
     /// The top level of the configuration.
     Top,
     Project(ProjectId),
@@ -300,7 +300,7 @@ impl State {
         kind: &IncidentKind,
         project: Option<&ProjectId>,
         agent: Option<&AgentChoice>,
-    ) -> Vec<(Layer, &'a ReactionPatch)> {
+    ) -> Vec<(ReactionLayer, &'a ReactionPatch)> {
         let said = self.all_reactions(project, agent).into_iter();
         said.filter_map(|(layer, reactions)| Some((layer, reactions.get(kind)?))).collect()
     }
@@ -310,16 +310,18 @@ impl State {
         &'a self,
         project: Option<&ProjectId>,
         agent: Option<&AgentChoice>,
-    ) -> Vec<(Layer, &'a Reactions)> {
+    ) -> Vec<(ReactionLayer, &'a ReactionPatches)> {
         let settings = &self.settings;
         let own = project.and_then(|id| self.projects.get(id));
-        let for_all = |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
-        let for_own =
-            |name: &str| Some((Layer::Agent(name.to_owned()), own?.config.agent_reactions.get(name)?));
+        let for_all =
+            |name: &str| Some((ReactionLayer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
+        let for_own = |name: &str| {
+            Some((ReactionLayer::Agent(name.to_owned()), own?.config.agent_reactions.get(name)?))
+        };
         let specialist = agent.and_then(|agent| agent.specialist.as_deref());
         let layers = [
-            Some((Layer::Top, &settings.reactions)),
-            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.config.reactions)),
+            Some((ReactionLayer::Top, &settings.reactions)),
+            project.zip(own).map(|(id, own)| (ReactionLayer::Project(id.clone()), &own.config.reactions)),
             agent.and_then(|agent| for_all(&agent.name)),
             agent.and_then(|agent| for_own(&agent.name)),
             // A specialist's own setting takes precedence over that of its tool.

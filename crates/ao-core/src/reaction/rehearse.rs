@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Layer, Reaction, ReactionPatch, context};
-use crate::event::Stamped;
-use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, ProblemId, Subject};
+use super::{Reaction, ReactionLayer, ReactionPatch, context};
+use crate::event::StampedEvent;
+use crate::incident::{
+    Incident, IncidentInput, IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject,
+};
 use crate::input::Input;
 use crate::state::State;
 use crate::step::step;
@@ -12,22 +14,22 @@ use crate::{Moment, Timestamp};
 
 /// The rehearsed reaction to a problem, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rehearsal {
+pub struct DryRun {
     pub key: IncidentKey,
     /// All layers combined.
     pub reaction: Reaction,
     /// The layers that configure the kind, the lowest first.
-    pub layers: Vec<(Layer, ReactionPatch)>,
+    pub layers: Vec<(ReactionLayer, ReactionPatch)>,
     /// The result of the condition, if there is one, or the reason why it cannot be judged.
     pub holds: Option<Result<bool, String>>,
     /// The values for condition and message.
     pub context: Value,
     /// All events that would follow.
-    pub events: Vec<Stamped>,
+    pub events: Vec<StampedEvent>,
 }
 
 /// Computes what would follow if this problem were seen now for the first time.
-pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
+pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: ObservedProblem) -> DryRun {
     let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.id.clone() };
     let mut copy = state.clone();
     copy.forget_incident(&key);
@@ -41,7 +43,7 @@ pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Proble
     let seen = Input::Incident { key: key.clone(), input: IncidentInput::Seen(problem) };
     // What the copy refuses would have no effect on the state either.
     let events = step(&mut copy, &Moment { at: now, seed: 1 }, seen).unwrap_or_default();
-    Rehearsal { key, reaction, layers, holds, context, events }
+    DryRun { key, reaction, layers, holds, context, events }
 }
 
 /// Returns the present problem of a kind on a subject; of several labels, the named one.
@@ -51,7 +53,7 @@ pub fn problem_of(
     subject: &Subject,
     kind: &IncidentKind,
     label: Option<&str>,
-) -> Option<Problem> {
+) -> Option<ObservedProblem> {
     let problems = match subject {
         Subject::Session(id) => state.sessions.get(id)?.problems(now, state),
         Subject::Pull(id) => state.pulls.get(id)?.problems(),

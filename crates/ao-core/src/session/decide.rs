@@ -7,12 +7,15 @@ use super::denied::denied;
 use super::due::{due, go_on};
 use super::holds::{halt, hold, release, resume, spent};
 use super::launch::{launch, may_go_on, may_restore, requeued, restored, wake};
-use super::lease::Leases;
+use super::lease::PortLeases;
 use super::outbox::backoff;
 use super::say::{flush, is_writing, proven, send, task_message};
-use super::{AfterStop, Answer, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
+use super::{
+    AfterStop, DialogAnswer, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionInput,
+    SessionOutcome,
+};
 use crate::effect::EffectKey;
-use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
+use crate::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource, SignalWeight, judge};
 use crate::incident::IncidentKind;
 use crate::refusal::Refusal;
 use crate::setup::Origin;
@@ -20,9 +23,9 @@ use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
 use crate::{ConversationId, Moment, Timestamp};
 
-type Events = Result<Vec<SessionEvent>, Refusal>;
+type SessionDecision = Result<Vec<SessionEvent>, Refusal>;
 
-const NOTHING: Events = Ok(Vec::new());
+const NOTHING: SessionDecision = Ok(Vec::new());
 
 /// The assumed length of a provider's limit without an end. If the limit persists, the next assumption is twice as
 /// long, up to four times.
@@ -31,7 +34,12 @@ const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 /// The reason for the end of a process that the provider refused more work.
 const LIMITED: &str = "the provider's limit ended its turn";
 
-pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
+pub(crate) fn decide(
+    state: &State,
+    session: &Session,
+    moment: &Moment,
+    input: SessionInput,
+) -> SessionDecision {
     use SessionEvent as E;
     use SessionInput as I;
     let settings = &state.settings;
@@ -141,7 +149,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         {
             let mut lease = session.ports.clone();
             lease.refused.insert(port);
-            Ok(match Leases::new(state).take(session, &lease) {
+            Ok(match PortLeases::new(state).take(session, &lease) {
                 Some(ports) => vec![E::PortsLeased { ports, refused: port }],
                 None => {
                     let why =
@@ -213,7 +221,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         {
             let blind = Signal {
                 attempt: of,
-                source: Source::Process,
+                source: SignalSource::Process,
                 at: now,
                 confidence: Confidence::High,
                 reading: Reading::Unreadable { why: why.clone() },
@@ -323,8 +331,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(vec![E::StopFailed { why, again_at: now + backoff(*tries) }])
         }
         (Phase::Ended { .. }, I::Stop { .. } | I::Merged { .. }) => NOTHING,
-        (_, I::Stop { by, why }) => Ok(stop(state, session, Outcome::Stopped { by, why })),
-        (_, I::Merged { pull }) => Ok(stop(state, session, Outcome::Merged { pull })),
+        (_, I::Stop { by, why }) => Ok(stop(state, session, SessionOutcome::Stopped { by, why })),
+        (_, I::Merged { pull }) => Ok(stop(state, session, SessionOutcome::Merged { pull })),
 
         // ── waking it again ──
         (Phase::SetupFailed { .. }, I::Retry | I::Restore | I::RestoreIn { .. }) => {
@@ -361,7 +369,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let jitter = Duration::from_millis(1 + crate::mix(moment.seed, session.id.0) % within);
             Ok(vec![E::ResumePlanned { at: now + after + jitter }])
         }
-        (Phase::Running { .. }, I::Halt { why }) if session.judgement.activity == Activity::Working => {
+        (Phase::Running { .. }, I::Halt { why }) if session.judgement.activity == AgentActivity::Working => {
             Ok(halt(session, now, why))
         }
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
@@ -489,9 +497,9 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     // Idle, with a message taken since the last idle signal: that is the end of another turn.
     let rests_again = signal.reading == Reading::Idle && session.is_at_it();
     match session.evidence.weigh(&signal) {
-        Weight::News => {}
-        Weight::Repeat if rests_again => {}
-        Weight::Repeat | Weight::Late => return vec![],
+        SignalWeight::News => {}
+        SignalWeight::Repeat if rests_again => {}
+        SignalWeight::Repeat | SignalWeight::Late => return vec![],
     }
     if let Reading::Limited { until } = &mut signal.reading {
         let account = session.account();
@@ -509,9 +517,9 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     if let Reading::Exited { code } = signal.reading {
         let mut evidence = session.evidence.clone();
         evidence.record(&signal);
-        let stands = judge(&evidence, now).activity == Activity::Exited;
+        let stands = judge(&evidence, now).activity == AgentActivity::Exited;
         match signal.source {
-            Source::Process | Source::Protocol if stands => {
+            SignalSource::Process | SignalSource::Protocol if stands => {
                 events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
             }
             // Not from the process itself: a look has to confirm whether it is gone.
@@ -601,7 +609,7 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
 
 /// Takes an answer to the question with that number only: the question that the person read may have been replaced
 /// since.
-fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
+fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> SessionDecision {
     if session.dialogs.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
     }
@@ -617,7 +625,7 @@ fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: St
         });
     }
     let (number, question) = (session.dialogs.answers.saturating_add(1), open.text.to_owned());
-    Ok(vec![SessionEvent::Answering { answer: Answer { number, by, question, to: open.number, text } }])
+    Ok(vec![SessionEvent::Answering { answer: DialogAnswer { number, by, question, to: open.number, text } }])
 }
 
 fn is_answering(session: &Session, number: u32) -> bool {
@@ -626,7 +634,7 @@ fn is_answering(session: &Session, number: u32) -> bool {
 
 // ── ending ──
 
-fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
+fn stop(state: &State, session: &Session, outcome: SessionOutcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is running while a retry waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
@@ -661,7 +669,7 @@ fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent>
     }
 }
 
-fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
+fn ended(session: &Session, outcome: SessionOutcome) -> Vec<SessionEvent> {
     let mut events = Vec::new();
     if !session.outbox.is_empty() {
         events.push(SessionEvent::MessagesDropped { why: format!("the session ended: {outcome}") });

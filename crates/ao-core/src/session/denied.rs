@@ -20,7 +20,7 @@ const CALL_MOST: usize = 200;
 
 /// Count of the denied calls, and the last of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Denied {
+pub struct DeniedCalls {
     pub count: u64,
     /// The tool of the last call.
     pub tool: String,
@@ -29,7 +29,7 @@ pub struct Denied {
     calls: VecDeque<String>,
 }
 
-impl Denied {
+impl DeniedCalls {
     pub(super) fn is_none(&self) -> bool {
         self.count == 0
     }

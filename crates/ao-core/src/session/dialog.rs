@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
-use crate::evidence::{Reading, Signal, Source, same_question};
+use crate::evidence::{Reading, Signal, SignalSource, same_question};
 use crate::text::same_words;
 
 /// A report that was late or overtook another hides a dialog for at most this long.
@@ -18,7 +18,7 @@ const JUST_ANSWERED: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DialogState {
     /// The answer that is being given to the open dialog.
-    pub answer: Option<Answer>,
+    pub answer: Option<DialogAnswer>,
     /// Time at which the open dialog began. It is the same one until the agent is seen to do something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub struct LastDialog {
     pub seen: Timestamp,
     /// The question in the words of each source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub words: BTreeMap<Source, String>,
+    pub words: BTreeMap<SignalSource, String>,
 }
 
 /// The question of an open dialog.
@@ -57,7 +57,7 @@ pub struct OpenQuestion<'a> {
 
 /// An answer of a person to a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct DialogAnswer {
     pub number: u32,
     pub by: String,
     /// The question that was read. An answer to one question must not reach the next.
@@ -69,7 +69,7 @@ pub struct Answer {
 
 impl DialogState {
     /// Begins to give an answer.
-    pub(super) fn begin_answer(&mut self, answer: &Answer) {
+    pub(super) fn begin_answer(&mut self, answer: &DialogAnswer) {
         self.answers = answer.number;
         self.answer = Some(answer.clone());
     }
@@ -116,7 +116,11 @@ impl DialogState {
         let Reading::Asking { question } = &signal.reading else { return false };
         let Some(dialog) = &self.last else { return false };
         match dialog.words.get(&signal.source) {
-            _ if signal.source == Source::Hook && dialog.words.contains_key(&Source::Terminal) => false,
+            _ if signal.source == SignalSource::Hook
+                && dialog.words.contains_key(&SignalSource::Terminal) =>
+            {
+                false
+            }
             Some(before) => !same_words(before, question),
             None => {
                 !dialog.words.is_empty() && !dialog.words.values().any(|known| same_question(known, question))

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::holds::{halt, hold, release, spent};
 use super::launch::{launch, may_go_on, wake};
-use super::outbox::Next;
+use super::outbox::OutboxStep;
 use super::say::{flush, go_on_message};
-use super::{Delivery, HoldKind, Phase, Session, SessionEvent, Stage};
+use super::{Delivery, DeliveryStage, HoldKind, Phase, Session, SessionEvent};
 use crate::budget::GRACE;
-use crate::evidence::{Activity, judge, next_change};
-use crate::settings::Settings;
+use crate::evidence::{AgentActivity, judge, next_change};
+use crate::settings::DaemonSettings;
 use crate::state::State;
 use crate::{Moment, Timestamp};
 
@@ -114,7 +114,7 @@ impl Session {
     /// Returns the time at which it is due next, if nothing happens before.
     pub(crate) fn due(
         &self,
-        settings: &Settings,
+        settings: &DaemonSettings,
         idle_after: Duration,
         counts_time: bool,
     ) -> Option<Timestamp> {
@@ -123,8 +123,8 @@ impl Session {
             Phase::Running { .. } => {
                 // Asked as of long ago, so that an overdue timer is a time in the past and not "now".
                 let outbox = match self.outbox_next(Timestamp(i64::MIN), settings) {
-                    Next::At(at) => Some(at),
-                    Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
+                    OutboxStep::At(at) => Some(at),
+                    OutboxStep::Nothing | OutboxStep::Start | OutboxStep::Retry | OutboxStep::GiveUp => None,
                 };
                 let changes = next_change(&self.evidence, self.judged, &self.judgement);
                 let halts = self.halts_at().map(|(at, _)| at);
@@ -152,13 +152,13 @@ impl Session {
     /// turns out to have taken it.
     pub(super) fn proof_is_due(&self) -> Option<Timestamp> {
         match self.outbox.current.as_ref()?.stage {
-            Stage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
+            DeliveryStage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
             _ => None,
         }
     }
 
     /// Returns the time at which it leaves the memory after its end: not while there is something to restore.
-    fn forgotten_at(&self, ended: Timestamp, settings: &Settings) -> Timestamp {
+    fn forgotten_at(&self, ended: Timestamp, settings: &DaemonSettings) -> Timestamp {
         let rescued = self.workspace.removed.filter(|_| !self.is_merged() && self.workspace.rescue.is_some());
         let restorable = rescued.map(|removed| removed + settings.keep_rescues);
         (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
@@ -191,7 +191,7 @@ impl Session {
     fn halts_at(&self) -> Option<(Timestamp, String)> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let hold = self.holds.get(&HoldKind::Budget)?;
-        if self.judgement.activity != Activity::Working {
+        if self.judgement.activity != AgentActivity::Working {
             return None;
         }
         let grace = hold.since + GRACE;
@@ -206,7 +206,7 @@ impl Session {
     /// Returns the time at which it has been idle for too long, with its work not done and no person typing.
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
-            matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
+            matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == AgentActivity::Idle;
         // Includes an agent that has quit although it could have stayed at its prompt.
         let idle = at_prompt || matches!(self.phase, Phase::Exited { code: Some(0), .. });
         let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
@@ -215,20 +215,20 @@ impl Session {
     }
 
     /// Returns the time of the next look at the agent, because its judged activity may be stale by then.
-    fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
+    fn look_at(&self, settings: &DaemonSettings) -> Option<Timestamp> {
         if self.watch.wanted {
             return None;
         }
         match self.judgement.activity {
-            Activity::Starting | Activity::Working | Activity::Unknown => {
+            AgentActivity::Starting | AgentActivity::Working | AgentActivity::Unknown => {
                 Some(self.watch.looked + settings.look_after)
             }
             // It waits for a person, who may have come: soon at first, then less and less often.
-            Activity::NeedsInput | Activity::Blocked => {
+            AgentActivity::NeedsInput | AgentActivity::Blocked => {
                 let waited = self.watch.looked.since(self.activity_since);
                 Some(self.watch.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
-            Activity::Idle | Activity::RateLimited => {
+            AgentActivity::Idle | AgentActivity::RateLimited => {
                 // A person typed, and no signal has followed.
                 let typed = self.evidence.human_typed.filter(|typed| *typed > self.watch.looked);
                 // A turn has ended, and the agent's folder and branch were not checked since.
@@ -236,7 +236,7 @@ impl Session {
                     .then_some(self.watch.placed + settings.look_after);
                 [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
             }
-            Activity::Exited => None,
+            AgentActivity::Exited => None,
         }
     }
 }

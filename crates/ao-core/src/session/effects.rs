@@ -1,8 +1,8 @@
 //! Effects that a session wants, read off its state. The same after a restart as before it.
 
-use super::{AfterStop, Phase, Session, Stage};
+use super::{AfterStop, DeliveryStage, Phase, Session};
 use crate::Attempt;
-use crate::effect::{Effect, LaunchPlan, Place, SetUpPlan, WorkspacePlan};
+use crate::effect::{Effect, LaunchPlan, SetUpPlan, WorkspaceLocation, WorkspacePlan};
 use crate::order::{AnswerOrder, DeliverOrder};
 use crate::setup::{Environment, Setup};
 use crate::state::State;
@@ -64,7 +64,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 wanted.push(Effect::Answer { agent: session.spec.agent.clone(), order });
             }
             if let Some(delivery) = &session.outbox.current
-                && delivery.stage == Stage::Writing
+                && delivery.stage == DeliveryStage::Writing
                 && delivery.with_launch.is_none()
                 // A write that has begun is finished; after a restart it does not begin again until the hold is gone.
                 && session.holds.is_empty()
@@ -133,8 +133,8 @@ fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
     })
 }
 
-fn place(state: &State, session: &Session) -> Place {
-    Place {
+fn place(state: &State, session: &Session) -> WorkspaceLocation {
+    WorkspaceLocation {
         project: session.spec.project.clone(),
         repository: repository(state, session),
         kind: session.spec.workspace.clone(),

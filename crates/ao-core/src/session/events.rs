@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AfterStop, Answer, CheckedOut, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec,
+    AfterStop, CheckedOut, Delivery, DialogAnswer, HoldKind, Message, NewMessage, ProcessRef, SessionOutcome,
+    SessionSpec,
 };
-use crate::budget::{Limits, Spend};
+use crate::budget::{SpendLimits, UsageTotal};
 use crate::effect::EffectKey;
 use crate::evidence::Signal;
 use crate::incident::IncidentKey;
@@ -114,7 +115,7 @@ pub enum SessionInput {
     },
     Spent {
         attempt: Attempt,
-        spend: Spend,
+        spend: UsageTotal,
     },
     /// The agent was denied this tool call.
     Denied {
@@ -166,7 +167,7 @@ pub enum SessionInput {
         by: String,
     },
     Resume {
-        limits: Option<Limits>,
+        limits: Option<SpendLimits>,
     },
     Retry,
     Restore,
@@ -280,7 +281,7 @@ pub enum SessionEvent {
         checked_out: CheckedOut,
     },
     Answering {
-        answer: Answer,
+        answer: DialogAnswer,
     },
     Answered {
         number: u32,
@@ -294,7 +295,7 @@ pub enum SessionEvent {
         then: AfterStop,
     },
     StopWanted {
-        outcome: Outcome,
+        outcome: SessionOutcome,
     },
     StopFailed {
         why: String,
@@ -314,7 +315,7 @@ pub enum SessionEvent {
         why: String,
     },
     Ended {
-        outcome: Outcome,
+        outcome: SessionOutcome,
     },
     /// The delay before another try has passed.
     DelayOver {},
@@ -385,7 +386,7 @@ pub enum SessionEvent {
     /// It has been idle for too long, with its work not done.
     Lingered {},
     Spent {
-        spend: Spend,
+        spend: UsageTotal,
     },
     ToolDenied {
         call: String,
@@ -399,7 +400,7 @@ pub enum SessionEvent {
         mark: String,
     },
     LimitsSet {
-        limits: Limits,
+        limits: SpendLimits,
     },
     PullLinked {
         pull: PullId,

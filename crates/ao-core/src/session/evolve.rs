@@ -1,10 +1,11 @@
 //! Folds events into a session. Cannot fail, and acts on nothing.
 
 use super::{
-    AfterStop, Hold, HoldKind, LaunchState, MessageKind, Phase, Session, SessionEvent, Stage, WatchState,
+    AfterStop, DeliveryStage, HoldKind, LaunchState, MessageKind, Phase, Session, SessionEvent, SessionHold,
+    WatchState,
 };
-use crate::evidence::{Activity, Confidence, Evidence, Reading, Signal, Source, judge};
-use crate::workspace::{Workspace, WorkspaceState};
+use crate::evidence::{AgentActivity, Confidence, Evidence, Reading, Signal, SignalSource, judge};
+use crate::workspace::{SessionWorkspace, WorkspaceState};
 use crate::{ConversationId, Timestamp};
 
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
@@ -25,7 +26,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
         }
         E::WorkspaceReady { path, base, set_up } => {
-            session.workspace = Workspace::ready(path, base, *set_up);
+            session.workspace = SessionWorkspace::ready(path, base, *set_up);
         }
         E::WorkspaceSetUp {} => {
             session.workspace.set_up = true;
@@ -93,7 +94,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         // ── what is seen of it ──
         E::SignalSeen { signal } => {
             // News makes a look superfluous. A living process is no news, or a census would replace every look.
-            if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
+            if signal.source != SignalSource::Process && signal.reading != Reading::HumanTyped {
                 session.watch.looked = at;
             }
             match signal.reading {
@@ -106,8 +107,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                     session.resume.unfinished.clear();
                 }
                 Reading::Exited { .. } | Reading::Unheld => {
-                    session.resume.cut_short |=
-                        matches!(session.judgement.activity, Activity::Working | Activity::NeedsInput);
+                    session.resume.cut_short |= matches!(
+                        session.judgement.activity,
+                        AgentActivity::Working | AgentActivity::NeedsInput
+                    );
                 }
                 _ => {}
             }
@@ -120,7 +123,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             if signal.reading == Reading::Idle && ends_turn(session, signal) {
                 session.resume.unfinished.clear();
             }
-            if session.judgement.activity == Activity::NeedsInput
+            if session.judgement.activity == AgentActivity::NeedsInput
                 && let Reading::Asking { question } = &signal.reading
             {
                 if another {
@@ -142,7 +145,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::DriftEnded {} => session.watch.drift = None,
         E::TreeLost { .. } => {
             let rescue = session.workspace.rescue.take();
-            session.workspace = Workspace { rescue, ..Workspace::default() };
+            session.workspace = SessionWorkspace { rescue, ..SessionWorkspace::default() };
             session.phase = Phase::Preparing { attempt: session.attempt, then_stop: None };
         }
         E::CheckoutChanged { checked_out } => session.watch.checked_out = checked_out.clone(),
@@ -230,21 +233,21 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::MessageWithdrawn { no, .. } => session.outbox.withdraw(*no),
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
-        E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
+        E::Written { proof_by, .. } => set_stage(session, DeliveryStage::Written { proof_by: *proof_by }),
         E::DeliveryPaused { until, counts, .. } => {
             if let Some(current) = &mut session.outbox.current {
                 current.pauses = current.pauses.saturating_add(1);
             }
-            set_stage(session, Stage::Paused { until: *until, counts: *counts });
+            set_stage(session, DeliveryStage::Paused { until: *until, counts: *counts });
         }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
-                if !matches!(current.stage, Stage::Paused { counts: false, .. }) {
+                if !matches!(current.stage, DeliveryStage::Paused { counts: false, .. }) {
                     current.tries = current.tries.saturating_add(1);
                 }
                 current.with_launch = None;
             }
-            set_stage(session, Stage::Writing);
+            set_stage(session, DeliveryStage::Writing);
         }
         E::Accepted { delivery, turn } => {
             session.took = Some(at);
@@ -265,7 +268,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Held { kind, why } => {
             // Held again for another reason of the same kind, it keeps its position.
             let since = session.holds.get(kind).map_or(at, |hold| hold.since);
-            session.holds.insert(*kind, Hold { why: why.clone(), since });
+            session.holds.insert(*kind, SessionHold { why: why.clone(), since });
             if *kind == HoldKind::Account {
                 session.resume.at = None;
             }
@@ -337,8 +340,8 @@ fn rejudge(session: &mut Session, at: Timestamp) {
         session.activity_since = at;
     }
     match judgement.activity {
-        Activity::NeedsInput => session.dialogs.see(&judgement.detail, session.evidence.human_typed, at),
-        Activity::Unknown | Activity::Starting => {}
+        AgentActivity::NeedsInput => session.dialogs.see(&judgement.detail, session.evidence.human_typed, at),
+        AgentActivity::Unknown | AgentActivity::Starting => {}
         _ => session.dialogs.open = None,
     }
     session.judgement = judgement;
@@ -381,7 +384,7 @@ impl WatchState {
     }
 }
 
-fn set_stage(session: &mut Session, stage: Stage) {
+fn set_stage(session: &mut Session, stage: DeliveryStage) {
     if let Some(current) = &mut session.outbox.current {
         current.stage = stage;
     }
@@ -390,7 +393,7 @@ fn set_stage(session: &mut Session, stage: Stage) {
 fn pause_current(session: &mut Session, until: Timestamp) {
     if let Some(current) = &mut session.outbox.current {
         current.with_launch = None;
-        current.stage = Stage::Paused { until, counts: true };
+        current.stage = DeliveryStage::Paused { until, counts: true };
     }
 }
 

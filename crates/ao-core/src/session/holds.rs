@@ -3,7 +3,7 @@
 use super::say::daemon_message;
 use super::{AfterStop, HoldKind, Phase, Session, SessionEvent};
 use crate::Timestamp;
-use crate::budget::{Limits, Reached, Spend};
+use crate::budget::{ReachedLimit, SpendLimits, UsageTotal};
 use crate::refusal::Refusal;
 use crate::state::State;
 
@@ -29,7 +29,7 @@ pub(super) fn resume(
     state: &State,
     session: &Session,
     now: Timestamp,
-    limits: Option<Limits>,
+    limits: Option<SpendLimits>,
 ) -> Result<Vec<SessionEvent>, Refusal> {
     if let Some(reached) = limits.unwrap_or(session.usage.limits).reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
@@ -49,7 +49,7 @@ pub(super) fn resume(
 }
 
 /// Returns the refusal of a session whose own budget is spent, with the command that raises it.
-pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
+pub(super) fn spent_budget(session: &Session, reached: &ReachedLimit) -> Refusal {
     Refusal::Budget {
         session: session.id,
         why: format!("the budget of `{}` is spent ({reached})", session.spec.name),
@@ -101,7 +101,7 @@ pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<Sessio
 }
 
 /// Returns the events of a new total usage.
-pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
+pub(super) fn spent(session: &Session, total: UsageTotal) -> Vec<SessionEvent> {
     let spend = session.usage.spend.later(total);
     let mut events = Vec::new();
     if spend != session.usage.spend {
@@ -119,11 +119,15 @@ pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
 
 impl Session {
     /// Returns its usage by our own count, whatever its agent reports.
-    pub(super) fn counted(&self, now: Timestamp) -> Spend {
+    pub(super) fn counted(&self, now: Timestamp) -> UsageTotal {
         let running = match self.phase {
             Phase::Running { since, .. } => now.since(since).as_secs(),
             _ => 0,
         };
-        Spend { turns: self.usage.turns, seconds: self.usage.ran.saturating_add(running), ..Spend::default() }
+        UsageTotal {
+            turns: self.usage.turns,
+            seconds: self.usage.ran.saturating_add(running),
+            ..UsageTotal::default()
+        }
     }
 }

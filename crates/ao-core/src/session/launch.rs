@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::holds::spent_budget;
 use super::say::{daemon_message, says_go_on, task_message};
-use super::{Delivery, Message, MessageKind, Outbox, Outcome, Phase, Session, SessionEvent, Stage};
+use super::{
+    Delivery, DeliveryStage, Message, MessageKind, Outbox, Phase, Session, SessionEvent, SessionOutcome,
+};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::workspace::WorkspaceState;
@@ -37,14 +39,14 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
             Some(unproven) => Some(Delivery {
                 tries: unproven.tries.saturating_add(1),
                 with_launch: Some(attempt),
-                stage: Stage::Writing,
+                stage: DeliveryStage::Writing,
                 ..unproven.clone()
             }),
             // One turn for all of it: each turn is a process, and costs money.
             None if abilities.one_turn && (!resume || session.left_a_turn()) => {
-                outbox.compose_whole(Stage::Writing, Some(attempt))
+                outbox.compose_whole(DeliveryStage::Writing, Some(attempt))
             }
-            None => outbox.compose(Stage::Writing, Some(attempt)),
+            None => outbox.compose(DeliveryStage::Writing, Some(attempt)),
         })
         .flatten()
         .map(Box::new);
@@ -132,7 +134,7 @@ pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<Sess
     }
     match &session.outbox.current {
         // Its exit was seen before all its output was read.
-        Some(Delivery { stage: Stage::Written { proof_by }, .. }) if now < *proof_by => return vec![],
+        Some(Delivery { stage: DeliveryStage::Written { proof_by }, .. }) if now < *proof_by => return vec![],
         Some(delivery) if delivery.tries >= settings.delivery_tries => {
             return vec![SessionEvent::DeliveryFailed {
                 delivery: delivery.no,
@@ -166,7 +168,7 @@ pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> R
 
 /// Refuses if a session that has ended may not come back: its work is not wanted, or another one has taken its place.
 fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
-    if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
+    if let Phase::Ended { outcome: SessionOutcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
     // The end of a session ends its holds, but not its spending.

@@ -32,15 +32,15 @@ impl PortLease {
 }
 
 /// The ports in use, while slots are given out.
-pub(crate) struct Leases<'a> {
+pub(crate) struct PortLeases<'a> {
     state: &'a State,
     /// Computed only if a project needs ports at all.
     taken: Option<BTreeSet<u16>>,
 }
 
-impl<'a> Leases<'a> {
-    pub(crate) fn new(state: &'a State) -> Leases<'a> {
-        Leases { state, taken: None }
+impl<'a> PortLeases<'a> {
+    pub(crate) fn new(state: &'a State) -> PortLeases<'a> {
+        PortLeases { state, taken: None }
     }
 
     /// Returns the ports for a session with this lease, none if its project wants none; `None` if there are not enough free

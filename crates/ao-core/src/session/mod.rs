@@ -8,7 +8,7 @@
 //!    └───────────────── a message or a person wakes it ◄───────┘
 //! ```
 //!
-//! The phase is a fact; the [`Status`] for people is derived from it and from the evidence.
+//! The phase is a fact; the [`StatusReport`] for people is derived from it and from the evidence.
 
 mod classic;
 mod decide;
@@ -32,16 +32,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Limits, Spend};
-use crate::evidence::{Activity, Evidence, Judgement};
+use crate::budget::{SpendLimits, UsageTotal};
+use crate::evidence::{AgentActivity, Evidence, Judgement};
 use crate::setup::Origin;
-use crate::workspace::{Workspace, WorkspaceState};
+use crate::workspace::{SessionWorkspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
-pub use denied::Denied;
-pub use dialog::{Answer, DialogState, LastDialog, OpenQuestion};
+pub use denied::DeniedCalls;
+pub use dialog::{DialogAnswer, DialogState, LastDialog, OpenQuestion};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
@@ -49,14 +49,15 @@ pub(crate) use handle::slug;
 pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
 pub use lease::PortLease;
-pub(crate) use lease::{Leases, port_holders, room};
+pub(crate) use lease::{PortLeases, port_holders, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{
-    Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
+    Delivery, DeliveryStage, FailedMessage, Message, MessageKind, MessageWait, NewMessage, Outbox, Sender,
+    is_turn_of,
 };
 pub use process_ref::ProcessRef;
 pub(crate) use say::task_message;
-pub use status::{Status, StatusWord};
+pub use status::{StatusReport, StatusWord};
 
 /// The order that a session was made by. It never changes, except that the core gives it a name and a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub struct SessionSpec<Name = String> {
     pub name: Name,
     pub project: ProjectId,
     pub task: Option<TaskId>,
-    pub role: Role,
+    pub role: SessionRole,
     pub title: String,
     /// The task as the agent reads it.
     pub prompt: String,
@@ -79,7 +80,7 @@ pub struct SessionSpec<Name = String> {
     pub origin: Origin,
     /// A higher number runs first.
     pub priority: i32,
-    pub limits: Limits,
+    pub limits: SpendLimits,
     /// A person answers for the task, whoever wrote it. No agent can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
@@ -88,7 +89,7 @@ pub struct SessionSpec<Name = String> {
 /// The purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum SessionRole {
     /// Works on a task.
     Worker,
     /// Helps a person steer the others. Idle is its natural state.
@@ -140,7 +141,7 @@ pub enum Phase {
     /// Its workspace is being created. A stop waits for that, so that nothing unknown is left behind.
     Preparing {
         attempt: Attempt,
-        then_stop: Option<Outcome>,
+        then_stop: Option<SessionOutcome>,
     },
     /// Its workspace could not be created; a person has to look.
     SetupFailed {
@@ -152,7 +153,7 @@ pub enum Phase {
         attempt: Attempt,
         tries: u32,
         again_at: Option<Timestamp>,
-        then_stop: Option<Outcome>,
+        then_stop: Option<SessionOutcome>,
     },
     Running {
         attempt: Attempt,
@@ -183,7 +184,7 @@ pub enum Phase {
         why: String,
     },
     Ended {
-        outcome: Outcome,
+        outcome: SessionOutcome,
         at: Timestamp,
     },
 }
@@ -193,7 +194,7 @@ pub enum Phase {
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
     End {
-        outcome: Outcome,
+        outcome: SessionOutcome,
     },
     /// Starts again, as the `restarts`th time in a row.
     Retry {
@@ -214,7 +215,7 @@ pub enum AfterStop {
 /// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
-pub enum Outcome {
+pub enum SessionOutcome {
     /// Its change is part of the base branch.
     Merged { pull: PullId },
     /// It was stopped.
@@ -247,7 +248,7 @@ pub enum HoldKind {
 
 /// A hold, with its reason and start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hold {
+pub struct SessionHold {
     pub why: String,
     pub since: Timestamp,
 }
@@ -295,18 +296,18 @@ pub struct WatchState {
 /// Usage of a session's own budget.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SessionUsage {
-    pub spend: Spend,
+    pub spend: UsageTotal,
     /// The part of it that was added to its project's sum at an earlier end.
     #[serde(default, skip_serializing_if = "is_nothing")]
-    pub summed: Spend,
+    pub summed: UsageTotal,
     /// The part that earlier attempts used up: the agent counts from nought each time.
-    pub before: Spend,
+    pub before: UsageTotal,
     /// Turns that the agent took, by our own count.
     pub turns: u64,
     /// Seconds that its processes ran, by our own count.
     pub ran: u64,
     /// The limits in force: those of the specification, or of a later resume.
-    pub limits: Limits,
+    pub limits: SpendLimits,
     /// The soft mark of the budget has been announced.
     pub marked: bool,
 }
@@ -336,7 +337,7 @@ pub struct Session {
     /// Time at which its last process began to be ended.
     pub stopped: Timestamp,
     pub launch: LaunchState,
-    pub workspace: Workspace,
+    pub workspace: SessionWorkspace,
     /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
@@ -357,11 +358,11 @@ pub struct Session {
     pub watch: WatchState,
     pub outbox: Outbox,
     pub dialogs: DialogState,
-    pub holds: BTreeMap<HoldKind, Hold>,
+    pub holds: BTreeMap<HoldKind, SessionHold>,
     pub usage: SessionUsage,
     /// The tool calls that the agent was denied.
-    #[serde(default, skip_serializing_if = "Denied::is_none")]
-    pub denied: Denied,
+    #[serde(default, skip_serializing_if = "DeniedCalls::is_none")]
+    pub denied: DeniedCalls,
     pub pulls: BTreeSet<PullId>,
     pub resume: ResumeState,
     /// The last line of output of the present attempt's agent.
@@ -417,8 +418,8 @@ impl AgentChoice {
     }
 }
 
-fn is_nothing(spend: &Spend) -> bool {
-    *spend == Spend::default()
+fn is_nothing(spend: &UsageTotal) -> bool {
+    *spend == UsageTotal::default()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -434,7 +435,7 @@ impl Session {
     /// Returns the pull request that it reviews.
     pub fn reads(&self) -> Option<&PullId> {
         match &self.spec.origin {
-            Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
+            Origin::Read { pull, .. } if self.spec.role == SessionRole::Reviewer => Some(pull),
             _ => None,
         }
     }
@@ -451,7 +452,7 @@ impl Session {
             process: None,
             stopped: at,
             launch: LaunchState::default(),
-            workspace: Workspace::default(),
+            workspace: SessionWorkspace::default(),
             cleared: false,
             ports: PortLease::default(),
             judgement: crate::evidence::judge(&evidence, at),
@@ -463,7 +464,7 @@ impl Session {
             dialogs: DialogState::default(),
             holds: BTreeMap::new(),
             usage: SessionUsage { limits: spec.limits, ..SessionUsage::default() },
-            denied: Denied::default(),
+            denied: DeniedCalls::default(),
             pulls: BTreeSet::new(),
             resume: ResumeState::default(),
             last_words: None,
@@ -475,8 +476,8 @@ impl Session {
 
     /// Returns its open question, if it has one.
     pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
-        let asks =
-            matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
+        let asks = matches!(self.phase, Phase::Running { .. })
+            && self.judgement.activity == AgentActivity::NeedsInput;
         asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
@@ -504,7 +505,7 @@ impl Session {
 
     /// Returns whether it has ended with its change merged.
     pub fn is_merged(&self) -> bool {
-        matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
+        matches!(self.phase, Phase::Ended { outcome: SessionOutcome::Merged { .. }, .. })
     }
 
     /// Returns true if the last turn of its last process was not finished.
@@ -523,7 +524,7 @@ impl Session {
     /// seen of it since.
     pub(crate) fn is_at_it(&self) -> bool {
         self.is_live()
-            && (self.judgement.activity == Activity::Working
+            && (self.judgement.activity == AgentActivity::Working
                 || self.took.is_some_and(|took| self.judgement.at < took))
     }
 

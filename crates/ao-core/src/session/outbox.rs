@@ -16,9 +16,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Phase, Session};
-use crate::evidence::Activity;
+use crate::evidence::AgentActivity;
 use crate::incident::IncidentKey;
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::text::same_words;
 use crate::{Attempt, Timestamp};
 
@@ -92,13 +92,13 @@ pub struct Delivery {
     pub pauses: u32,
     /// The launch of this attempt carries it.
     pub with_launch: Option<Attempt>,
-    pub stage: Stage,
+    pub stage: DeliveryStage,
 }
 
 /// The progress of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Stage {
+pub enum DeliveryStage {
     Writing,
     Written {
         proof_by: Timestamp,
@@ -118,7 +118,7 @@ pub struct Outbox {
     /// Written but not proven when an interrupt came; continues after that.
     pub parked: Option<Delivery>,
     /// The last few failed messages with their text, so that no text is lost.
-    pub failed: VecDeque<Failed>,
+    pub failed: VecDeque<FailedMessage>,
     pub accepted: u32,
     next_message: u32,
     next_delivery: u32,
@@ -132,7 +132,7 @@ pub struct Outbox {
 
 /// A message that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
+pub struct FailedMessage {
     pub message: Message,
     pub why: String,
     /// The whole text of its delivery, actual or intended, by which a late proof is recognized.
@@ -144,7 +144,7 @@ pub struct Failed {
 
 /// The reason why a message waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wait {
+pub enum MessageWait {
     NotRunning,
     Held,
     Busy,
@@ -159,7 +159,7 @@ pub enum Wait {
 
 /// The next step of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum OutboxStep {
     Nothing,
     At(Timestamp),
     Start,
@@ -185,7 +185,11 @@ impl Outbox {
     /// Composes the task and all waiting messages as one text, for an agent that forgets everything with each process
     /// and takes only the text that it is started with. A message alone would lack its context, and a message for the
     /// next process would again wait behind the task.
-    pub(super) fn compose_whole(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
+    pub(super) fn compose_whole(
+        &self,
+        stage: DeliveryStage,
+        with_launch: Option<Attempt>,
+    ) -> Option<Delivery> {
         let (mut messages, mut size) = (Vec::new(), 0);
         for message in &self.waiting {
             size += message.body.len() + 2;
@@ -209,7 +213,7 @@ impl Outbox {
     }
 
     /// Composes the next messages that are delivered together.
-    pub(super) fn compose(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
+    pub(super) fn compose(&self, stage: DeliveryStage, with_launch: Option<Attempt>) -> Option<Delivery> {
         let first = match self.waiting.iter().find(|message| message.interrupt) {
             Some(urgent) => urgent,
             None => self.waiting.front()?,
@@ -303,7 +307,7 @@ impl Outbox {
     /// Removes messages from the failed ones after a late proof. Returns whether the task was among them.
     pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) -> bool {
         self.remember(turn);
-        let late = |failed: &Failed| messages.contains(&failed.message.no);
+        let late = |failed: &FailedMessage| messages.contains(&failed.message.no);
         let task = self.failed.iter().any(|failed| late(failed) && failed.message.kind == MessageKind::Task);
         self.failed.retain(|failed| !late(failed));
         self.count_accepted(messages.iter().copied());
@@ -369,7 +373,7 @@ impl Outbox {
     ) {
         self.failed.extend(messages.into_iter().map(|message| {
             let text = delivery.map_or(message.body.as_str(), |(_, text)| text).to_owned();
-            Failed { message, why: why.to_owned(), text, delivery: delivery.map(|(no, _)| no) }
+            FailedMessage { message, why: why.to_owned(), text, delivery: delivery.map(|(no, _)| no) }
         }));
         while self.failed.len() > FAILED_KEPT {
             self.failed.pop_front();
@@ -393,63 +397,69 @@ impl Outbox {
 
 impl Session {
     /// Returns the reason why no message may be written to the agent now, if there is one.
-    pub fn quiet(&self, interrupt: bool, now: Timestamp, settings: &Settings) -> Result<(), Wait> {
+    pub fn quiet(
+        &self,
+        interrupt: bool,
+        now: Timestamp,
+        settings: &DaemonSettings,
+    ) -> Result<(), MessageWait> {
         if !matches!(self.phase, Phase::Running { .. }) {
-            return Err(Wait::NotRunning);
+            return Err(MessageWait::NotRunning);
         }
         if !self.holds.is_empty() {
-            return Err(Wait::Held);
+            return Err(MessageWait::Held);
         }
         match self.judgement.activity {
-            Activity::Idle => {}
-            Activity::Working | Activity::Starting if interrupt || self.spec.agent.abilities.steer => {}
-            Activity::Working | Activity::Starting => return Err(Wait::Busy),
-            Activity::NeedsInput => return Err(Wait::DialogOpen),
-            Activity::RateLimited => return Err(Wait::Limited),
+            AgentActivity::Idle => {}
+            AgentActivity::Working | AgentActivity::Starting
+                if interrupt || self.spec.agent.abilities.steer => {}
+            AgentActivity::Working | AgentActivity::Starting => return Err(MessageWait::Busy),
+            AgentActivity::NeedsInput => return Err(MessageWait::DialogOpen),
+            AgentActivity::RateLimited => return Err(MessageWait::Limited),
             // An agent that reports that it is blocked sits at its prompt; a message may be just what it waits for.
-            Activity::Blocked => {}
-            Activity::Exited => return Err(Wait::NotRunning),
-            Activity::Unknown => return Err(Wait::Unknown),
+            AgentActivity::Blocked => {}
+            AgentActivity::Exited => return Err(MessageWait::NotRunning),
+            AgentActivity::Unknown => return Err(MessageWait::Unknown),
         }
         match self.evidence.human_typed.map(|typed| typed + settings.human_quiet) {
-            Some(until) if now < until => Err(Wait::PersonTyping { until }),
+            Some(until) if now < until => Err(MessageWait::PersonTyping { until }),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn outbox_next(&self, now: Timestamp, settings: &Settings) -> Next {
+    pub(super) fn outbox_next(&self, now: Timestamp, settings: &DaemonSettings) -> OutboxStep {
         let Some(delivery) = &self.outbox.current else {
             let Some(interrupt) =
                 self.outbox.waiting.iter().map(|message| message.interrupt).reduce(|a, b| a || b)
             else {
-                return Next::Nothing;
+                return OutboxStep::Nothing;
             };
             return match self.quiet(interrupt, now, settings) {
-                Ok(()) => Next::Start,
-                Err(Wait::PersonTyping { until }) => Next::At(until),
-                Err(_) => Next::Nothing,
+                Ok(()) => OutboxStep::Start,
+                Err(MessageWait::PersonTyping { until }) => OutboxStep::At(until),
+                Err(_) => OutboxStep::Nothing,
             };
         };
         let urgent = self.outbox.waiting.iter().any(|message| message.interrupt);
-        if urgent && !delivery.interrupt && delivery.stage != Stage::Writing {
+        if urgent && !delivery.interrupt && delivery.stage != DeliveryStage::Writing {
             match self.quiet(true, now, settings) {
-                Ok(()) => return Next::Start,
-                Err(Wait::PersonTyping { until }) => return Next::At(until),
+                Ok(()) => return OutboxStep::Start,
+                Err(MessageWait::PersonTyping { until }) => return OutboxStep::At(until),
                 Err(_) => {}
             }
         }
         let (wait_until, spent) = match &delivery.stage {
-            Stage::Writing => return Next::Nothing,
-            Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
+            DeliveryStage::Writing => return OutboxStep::Nothing,
+            DeliveryStage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
             // One more than the limit: after a restart an extra try finds out whether the last one got through.
-            Stage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
+            DeliveryStage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
         };
         match self.quiet(delivery.interrupt, now, settings) {
-            Ok(()) if now < wait_until => Next::At(wait_until),
-            Ok(()) if spent => Next::GiveUp,
-            Ok(()) => Next::Retry,
-            Err(Wait::PersonTyping { until }) => Next::At(until.max(wait_until)),
-            Err(_) => Next::Nothing,
+            Ok(()) if now < wait_until => OutboxStep::At(wait_until),
+            Ok(()) if spent => OutboxStep::GiveUp,
+            Ok(()) => OutboxStep::Retry,
+            Err(MessageWait::PersonTyping { until }) => OutboxStep::At(until.max(wait_until)),
+            Err(_) => OutboxStep::Nothing,
         }
     }
 }

@@ -5,9 +5,9 @@
 
 use std::cmp::Reverse;
 
-use super::{Phase, Role, Session};
-use crate::evidence::Activity;
-use crate::settings::Settings;
+use super::{Phase, Session, SessionRole};
+use crate::evidence::AgentActivity;
+use crate::settings::DaemonSettings;
 use crate::{SessionId, Timestamp};
 
 impl Session {
@@ -19,18 +19,18 @@ impl Session {
     pub fn may_rest(&self) -> bool {
         let waits_for_others = !self.pulls.is_empty()
             || (self.spec.agent.abilities.resume
-                && (self.spec.role == Role::Reviewer || self.lingers == Some(self.activity_since)));
+                && (self.spec.role == SessionRole::Reviewer || self.lingers == Some(self.activity_since)));
         matches!(self.phase, Phase::Running { .. })
-            && self.judgement.activity == Activity::Idle
+            && self.judgement.activity == AgentActivity::Idle
             && !self.is_at_it()
             && self.outbox.is_empty()
             && self.dialogs.answer.is_none()
-            && self.spec.role != Role::Orchestrator
+            && self.spec.role != SessionRole::Orchestrator
             && waits_for_others
     }
 
     /// Returns true if a person types at it, or has just done so.
-    pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &Settings) -> bool {
+    pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &DaemonSettings) -> bool {
         self.evidence.human_typed.is_some_and(|typed| now < typed + settings.human_quiet)
     }
 

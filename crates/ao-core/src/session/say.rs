@@ -1,8 +1,8 @@
 //! Messages to an agent: queued, written at a quiet point, proven, or given up.
 
 use super::launch::{may_go_on, may_restore};
-use super::outbox::{DELIVERY_BYTES, Next, is_turn_of};
-use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent, Stage};
+use super::outbox::{DELIVERY_BYTES, OutboxStep, is_turn_of};
+use super::{DeliveryStage, Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent};
 use crate::Timestamp;
 use crate::refusal::Refusal;
 use crate::state::State;
@@ -153,26 +153,26 @@ pub(super) fn says_go_on(message: &Message) -> bool {
 
 pub(super) fn is_writing(session: &Session, delivery: u32, tries: u32) -> bool {
     session.outbox.current.as_ref().is_some_and(|current| {
-        current.no == delivery && current.tries == tries && current.stage == Stage::Writing
+        current.no == delivery && current.tries == tries && current.stage == DeliveryStage::Writing
     })
 }
 
 pub(super) fn flush(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     match session.outbox_next(now, &state.settings) {
-        Next::Nothing | Next::At(_) => vec![],
-        Next::Start => session
+        OutboxStep::Nothing | OutboxStep::At(_) => vec![],
+        OutboxStep::Start => session
             .outbox
-            .compose(Stage::Writing, None)
+            .compose(DeliveryStage::Writing, None)
             .map(|delivery| SessionEvent::DeliveryStarted { delivery: Box::new(delivery) })
             .into_iter()
             .collect(),
-        Next::Retry => session
+        OutboxStep::Retry => session
             .outbox
             .current
             .iter()
             .map(|delivery| SessionEvent::DeliveryRetried { delivery: delivery.no })
             .collect(),
-        Next::GiveUp => session
+        OutboxStep::GiveUp => session
             .outbox
             .current
             .iter()

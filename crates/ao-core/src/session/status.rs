@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
+use super::{AfterStop, Delivery, DeliveryStage, HoldKind, Phase, Session, SessionOutcome, SessionRole};
 use crate::Timestamp;
-use crate::evidence::{Activity, Reading, judge};
-use crate::incident::{IncidentKind, Problem, ProblemId};
+use crate::evidence::{AgentActivity, Reading, judge};
+use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
 use crate::reaction::threshold;
 use crate::state::State;
 
@@ -38,7 +38,7 @@ pub enum StatusWord {
 
 /// Status of a session, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct StatusReport {
     pub word: StatusWord,
     pub reason: String,
     pub since: Timestamp,
@@ -46,8 +46,8 @@ pub struct Status {
 
 impl Session {
     /// Derives the status at `now`.
-    pub fn status(&self, now: Timestamp) -> Status {
-        let say = |word, reason: String, since| Status { word, reason, since };
+    pub fn status(&self, now: Timestamp) -> StatusReport {
+        let say = |word, reason: String, since| StatusReport { word, reason, since };
         let held = self.holds.iter().next();
         match &self.phase {
             Phase::Stopping { then, .. } => {
@@ -61,8 +61,8 @@ impl Session {
             }
             Phase::Ended { outcome, at } => {
                 let word = match outcome {
-                    Outcome::Merged { .. } => StatusWord::Merged,
-                    Outcome::Stopped { .. } => StatusWord::Stopped,
+                    SessionOutcome::Merged { .. } => StatusWord::Merged,
+                    SessionOutcome::Stopped { .. } => StatusWord::Stopped,
                 };
                 say(word, outcome.to_string(), *at)
             }
@@ -119,20 +119,20 @@ impl Session {
             Phase::Resting { why, .. } => say(StatusWord::Idle, why.clone(), self.activity_since),
             Phase::Running { .. } => {
                 let judgement = judge(&self.evidence, now);
-                if judgement.activity == Activity::Idle
+                if judgement.activity == AgentActivity::Idle
                     && let Some(status) = self.being_told(now)
                 {
                     return status;
                 }
                 let word = match judgement.activity {
-                    Activity::Starting => StatusWord::Starting,
-                    Activity::Working => StatusWord::Working,
-                    Activity::Idle => StatusWord::Idle,
-                    Activity::NeedsInput => StatusWord::NeedsInput,
-                    Activity::Blocked => StatusWord::Blocked,
-                    Activity::RateLimited => StatusWord::RateLimited,
-                    Activity::Exited => StatusWord::Exited,
-                    Activity::Unknown => StatusWord::Unknown,
+                    AgentActivity::Starting => StatusWord::Starting,
+                    AgentActivity::Working => StatusWord::Working,
+                    AgentActivity::Idle => StatusWord::Idle,
+                    AgentActivity::NeedsInput => StatusWord::NeedsInput,
+                    AgentActivity::Blocked => StatusWord::Blocked,
+                    AgentActivity::RateLimited => StatusWord::RateLimited,
+                    AgentActivity::Exited => StatusWord::Exited,
+                    AgentActivity::Unknown => StatusWord::Unknown,
                 };
                 let reason = match judgement.detail.as_str() {
                     "" => judgement.rule.to_string(),
@@ -157,7 +157,10 @@ impl Session {
         let limited = self.holds.keys().next() == Some(&HoldKind::Account);
         let needs = match &self.phase {
             Phase::Running { .. } => {
-                matches!(judge(&self.evidence, now).activity, Activity::NeedsInput | Activity::Blocked)
+                matches!(
+                    judge(&self.evidence, now).activity,
+                    AgentActivity::NeedsInput | AgentActivity::Blocked
+                )
             }
             // Unless the limit itself ended its process.
             Phase::Exited { code, .. } => *code != Some(0) && !self.met_a_limit(),
@@ -174,11 +177,13 @@ impl Session {
     /// Returns the status of an agent at its prompt that is about to read a message: it does not count as idle, and
     /// the sender sees progress. A delivery that is postponed, because a person types or a dialog is open, does not
     /// count.
-    fn being_told(&self, now: Timestamp) -> Option<Status> {
+    fn being_told(&self, now: Timestamp) -> Option<StatusReport> {
         let on_its_way = |delivery: &&Delivery| match delivery.stage {
-            Stage::Writing => delivery.pauses == 0,
-            Stage::Written { proof_by: until } | Stage::Paused { until, counts: true } => now <= until,
-            Stage::Paused { counts: false, .. } => false,
+            DeliveryStage::Writing => delivery.pauses == 0,
+            DeliveryStage::Written { proof_by: until } | DeliveryStage::Paused { until, counts: true } => {
+                now <= until
+            }
+            DeliveryStage::Paused { counts: false, .. } => false,
         };
         let delivery = self.outbox.current.as_ref().filter(on_its_way)?;
         let since = delivery.messages.iter().map(|message| message.queued).max();
@@ -187,7 +192,7 @@ impl Session {
             true => (StatusWord::Starting, "its task is being given to it"),
             false => (StatusWord::Working, "a message is being given to it"),
         };
-        Some(Status { word, reason: self.with_drift(reason.into()), since })
+        Some(StatusReport { word, reason: self.with_drift(reason.into()), since })
     }
 
     fn with_last_words(&self, reason: &str) -> String {
@@ -208,12 +213,12 @@ impl Session {
     ///
     /// Idle alone is no problem: an orchestrator that a person drives is idle most of the time. For a worker whose
     /// work is not done it becomes one after some time.
-    pub fn problems(&self, now: Timestamp, state: &State) -> Vec<Problem> {
+    pub fn problems(&self, now: Timestamp, state: &State) -> Vec<ObservedProblem> {
         let settings = &state.settings;
         let mut problems = Vec::new();
         // Each dialog, each exit, each spent budget is a problem of its own, so each is reported once.
         let mut add = |kind, id: ProblemId, detail: &str| {
-            problems.push(Problem {
+            problems.push(ObservedProblem {
                 kind,
                 id,
                 revision: self.attempt.to_string(),
@@ -241,18 +246,18 @@ impl Session {
             }
             Phase::Running { .. } => match self.judgement.activity {
                 // Not by its text: several sources report one dialog, each in its own way.
-                Activity::NeedsInput => {
+                AgentActivity::NeedsInput => {
                     if let Some(since) = self.dialogs.open {
                         add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }
                 }
-                Activity::Blocked => {
+                AgentActivity::Blocked => {
                     add(IncidentKind::AgentStuck, ProblemId::Blocked(since), &self.judgement.detail);
                 }
-                Activity::Unknown if now.since(since) >= self.stuck_after(state) => {
+                AgentActivity::Unknown if now.since(since) >= self.stuck_after(state) => {
                     add(IncidentKind::AgentStuck, ProblemId::Silent(since), &self.judgement.rule.to_string());
                 }
-                Activity::Idle => idle = self.idles_without_result(since),
+                AgentActivity::Idle => idle = self.idles_without_result(since),
                 _ => {}
             },
             // Giving up its slot does not finish its work.
@@ -266,7 +271,7 @@ impl Session {
         }
         if let Some(detail) = idle {
             // One problem for as long as the work is not done, even with interruptions.
-            problems.push(Problem {
+            problems.push(ObservedProblem {
                 kind: IncidentKind::AgentIdle,
                 id: ProblemId::NoPull,
                 revision: since.to_string(),
@@ -300,16 +305,16 @@ impl Session {
     /// Returns true if it is a worker that nothing keeps from working and that has no pull request yet. One with a pull
     /// request waits for others.
     pub(super) fn leaves_work(&self) -> bool {
-        self.spec.role == Role::Worker && self.pulls.is_empty() && self.holds.is_empty()
+        self.spec.role == SessionRole::Worker && self.pulls.is_empty() && self.holds.is_empty()
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for SessionOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Merged { pull } => write!(f, "its change was merged as {pull}"),
-            Outcome::Stopped { by, why } if why.is_empty() => write!(f, "stopped by {by}"),
-            Outcome::Stopped { by, why } => write!(f, "stopped by {by}: {why}"),
+            SessionOutcome::Merged { pull } => write!(f, "its change was merged as {pull}"),
+            SessionOutcome::Stopped { by, why } if why.is_empty() => write!(f, "stopped by {by}"),
+            SessionOutcome::Stopped { by, why } => write!(f, "stopped by {by}: {why}"),
         }
     }
 }

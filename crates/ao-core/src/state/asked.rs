@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::index::Place;
-use super::timers::Timer;
+use super::index::QueuePosition;
+use super::timers::StateTimer;
 use super::{State, counts_time, idle_after};
-use crate::budget::{Budget, Cap, Limits};
+use crate::budget::{BudgetCap, BudgetScope, SpendLimits};
 use crate::incident::{self, Incident, IncidentKey, Subject};
-use crate::reaction::Judge;
+use crate::reaction::ConditionJudge;
 use crate::refusal::Refusal;
 use crate::session::{self, Session};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
@@ -57,34 +57,40 @@ impl State {
     }
 
     /// Returns the budgets that a session shares with others.
-    pub fn budgets_of(&self, session: &Session) -> Vec<Budget> {
+    pub fn budgets_of(&self, session: &Session) -> Vec<BudgetScope> {
         let project = &session.spec.project;
-        let of_task = session.spec.task.clone().map(Budget::Task);
-        let wider = [Budget::Project(project.clone()), Budget::ProjectDay(project.clone()), Budget::Day];
+        let of_task = session.spec.task.clone().map(BudgetScope::Task);
+        let wider = [
+            BudgetScope::Project(project.clone()),
+            BudgetScope::ProjectDay(project.clone()),
+            BudgetScope::Day,
+        ];
         of_task.into_iter().chain(wider).collect()
     }
 
     /// Returns the configured limits of a budget.
-    pub fn limits_of(&self, budget: &Budget) -> Limits {
+    pub fn limits_of(&self, budget: &BudgetScope) -> SpendLimits {
         let project = |id: &ProjectId| self.projects.get(id);
         match budget {
-            Budget::Task(task) => project(&task.project).map(|project| project.config.per_task),
-            Budget::Project(id) => project(id).map(|project| project.config.total),
-            Budget::ProjectDay(id) => project(id).map(|project| project.config.daily),
-            Budget::Day => Some(self.settings.daily),
+            BudgetScope::Task(task) => project(&task.project).map(|project| project.config.per_task),
+            BudgetScope::Project(id) => project(id).map(|project| project.config.total),
+            BudgetScope::ProjectDay(id) => project(id).map(|project| project.config.daily),
+            BudgetScope::Day => Some(self.settings.daily),
         }
         .unwrap_or_default()
     }
 
     /// Returns the live sessions that share a budget.
-    pub(crate) fn live_under<'a>(&'a self, budget: &Budget) -> Vec<&'a Session> {
+    pub(crate) fn live_under<'a>(&'a self, budget: &BudgetScope) -> Vec<&'a Session> {
         match budget {
-            Budget::Task(task) => {
+            BudgetScope::Task(task) => {
                 let worker = self.live_session_of(task).and_then(|id| self.sessions.get(&id));
                 worker.map(|session| &**session).into_iter().collect()
             }
-            Budget::Project(project) | Budget::ProjectDay(project) => self.live_in(project).collect(),
-            Budget::Day => self.live().collect(),
+            BudgetScope::Project(project) | BudgetScope::ProjectDay(project) => {
+                self.live_in(project).collect()
+            }
+            BudgetScope::Day => self.live().collect(),
         }
     }
 
@@ -129,7 +135,7 @@ impl State {
     }
 
     /// Returns the lines of waiting sessions, one per project, in the order in which they get a slot.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<QueuePosition>)> {
         self.index.waiting.iter()
     }
 
@@ -157,12 +163,12 @@ impl State {
     }
 
     /// Returns the timers that are due, at most `limit` of them.
-    pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
+    pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<StateTimer> {
         self.index.timers.due(now, limit)
     }
 
     /// Returns the budgets that are spent.
-    pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
+    pub(crate) fn capped(&self) -> impl Iterator<Item = (&BudgetScope, &BudgetCap)> {
         let cap = |budget| self.budget_usage.get(budget).and_then(|usage| usage.cap.as_ref());
         self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
     }
@@ -190,7 +196,7 @@ impl State {
         self.index.errands.contains_key(key)
     }
 
-    pub(crate) fn judge(&self) -> Judge {
+    pub(crate) fn judge(&self) -> ConditionJudge {
         self.judge
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::index::{Footprint, release};
-use super::timers::Timer;
-use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
-use crate::budget::{self, Budget, BudgetEvent, Spend};
+use super::index::{IndexFootprint, release};
+use super::timers::StateTimer;
+use super::{LimitsSeen, State, UnassignedTask, counts_time, idle_after};
+use crate::budget::{self, BudgetEvent, BudgetScope, UsageTotal};
 use crate::digest;
 use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
-use crate::event::{AccountEvent, Event, HostEvent, Stamped};
+use crate::event::{AccountEvent, Event, HostEvent, StampedEvent};
 use crate::forecast;
 use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
@@ -27,7 +27,7 @@ const WORKED: usize = 16 * 1024;
 
 impl State {
     /// Applies one event to the state. Cannot fail, and acts on nothing.
-    pub fn evolve(&mut self, stamped: &Stamped) {
+    pub fn evolve(&mut self, stamped: &StampedEvent) {
         let at = stamped.at;
         self.at = self.at.max(at);
         match &stamped.event {
@@ -36,11 +36,11 @@ impl State {
                 let in_force = self.accounts.insert(account.clone(), *until).is_some();
                 let times = self.limits_in_row(account, at) + u32::from(!in_force);
                 self.limits_seen.insert(account.clone(), LimitsSeen { times, until: *until });
-                self.index.timers.set(Timer::Account(account.clone()), Some(*until));
+                self.index.timers.set(StateTimer::Account(account.clone()), Some(*until));
             }
             Event::Account(account, AccountEvent::Reset {}) => {
                 self.accounts.remove(account);
-                self.index.timers.set(Timer::Account(account.clone()), None);
+                self.index.timers.set(StateTimer::Account(account.clone()), None);
             }
             Event::Project(id, event) => self.evolve_project(id, event, at),
             Event::Task(id, TaskEvent::Seen { facts }) => {
@@ -78,7 +78,7 @@ impl State {
             Event::Queue(id, event) => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.evolve_queue(event, at);
-                    self.index.timers.set(Timer::Queue(id.clone()), project.queue.again_at());
+                    self.index.timers.set(StateTimer::Queue(id.clone()), project.queue.again_at());
                 }
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
@@ -127,8 +127,8 @@ impl State {
             },
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
-                self.index.timers.set(Timer::Policy(id.clone()), None);
-                self.index.timers.set(Timer::Queue(id.clone()), None);
+                self.index.timers.set(StateTimer::Policy(id.clone()), None);
+                self.index.timers.set(StateTimer::Queue(id.clone()), None);
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
@@ -143,7 +143,7 @@ impl State {
                     project.queue.policy_due = false;
                     let edge = policy.next_edge(at);
                     project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
-                    self.index.timers.set(Timer::Policy(id.clone()), edge);
+                    self.index.timers.set(StateTimer::Policy(id.clone()), edge);
                 }
             }
             ProjectEvent::PolicyBroken { why } => {
@@ -161,7 +161,7 @@ impl State {
                 if let Some(project) = self.projects.get_mut(id) {
                     let edge = project.policy.next_edge(at);
                     project.policy_stand.edge = edge;
-                    self.index.timers.set(Timer::Policy(id.clone()), edge);
+                    self.index.timers.set(StateTimer::Policy(id.clone()), edge);
                 }
             }
             ProjectEvent::Flaked { check, signature, excerpt } => {
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
+    fn evolve_budget(&mut self, budget: &BudgetScope, event: &BudgetEvent, at: Timestamp) {
         // A budget without spending can be raised, and is then remembered.
         let usage = self.budget_usage.entry(budget.clone()).or_default();
         budget::evolve(budget, usage, event, at);
@@ -212,21 +212,21 @@ impl State {
             true => self.index.capped.insert(budget.clone()),
             false => self.index.capped.remove(budget),
         };
-        self.index.timers.set(Timer::Budget(budget.clone()), due);
+        self.index.timers.set(StateTimer::Budget(budget.clone()), due);
     }
 
     fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
         if let SessionEvent::Queued { spec } = event {
             if let Some(before) = self.sessions.get(&id) {
-                self.index.leave(before, Footprint::of(before));
+                self.index.leave(before, IndexFootprint::of(before));
             }
             let session = Session::queued(id, (**spec).clone(), at);
             self.index.names.insert(session.spec.name.clone(), id);
-            self.index.enter(&session, Footprint::of(&session));
+            self.index.enter(&session, IndexFootprint::of(&session));
             if let Some(project) = self.projects.get_mut(&session.spec.project) {
                 project.begin();
             }
-            if let (Some(task), session::Role::Worker) = (&spec.task, spec.role) {
+            if let (Some(task), session::SessionRole::Worker) = (&spec.task, spec.role) {
                 self.remember_worked(task);
             }
             self.sessions.insert(id, Box::new(session));
@@ -245,16 +245,16 @@ impl State {
                 if let Some(project) = project {
                     // Restored, it will end a second time, and that end counts.
                     if let session::Phase::Ended { outcome, .. } = &session.phase
-                        && session.spec.role == session::Role::Worker
+                        && session.spec.role == session::SessionRole::Worker
                     {
-                        project.resume(matches!(outcome, session::Outcome::Merged { .. }));
+                        project.resume(matches!(outcome, session::SessionOutcome::Merged { .. }));
                     }
                     project.begin();
                 }
             }
-            SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
+            SessionEvent::Ended { outcome } if session.spec.role == session::SessionRole::Worker => {
                 if let Some(project) = project {
-                    let merged = matches!(outcome, session::Outcome::Merged { .. });
+                    let merged = matches!(outcome, session::SessionOutcome::Merged { .. });
                     project.finish(merged, session.usage.summed, session.usage.spend);
                     tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
@@ -263,10 +263,10 @@ impl State {
             _ => {}
         }
         // Most events are signals, which change no index; comparing costs more than applying them.
-        let before = event.leaves_footprint().then(|| Footprint::of(session));
+        let before = event.leaves_footprint().then(|| IndexFootprint::of(session));
         session::evolve(session, event, at);
         if let Some(before) = before {
-            let after = Footprint::of(session);
+            let after = IndexFootprint::of(session);
             if before != after {
                 index.leave(session, before);
                 index.enter(session, after);
@@ -274,20 +274,20 @@ impl State {
         }
         index.mark_idle(session);
         if let SessionEvent::Archived { pulls } = event {
-            index.leave(session, Footprint::of(session));
+            index.leave(session, IndexFootprint::of(session));
             release(&mut index.names, &session.spec.name, id);
-            index.timers.set(Timer::Session(id), None);
+            index.timers.set(StateTimer::Session(id), None);
             let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
         } else {
             let (idle_after, counts) =
                 (idle_after(settings, projects, session), counts_time(settings, projects, session));
-            index.timers.set(Timer::Session(id), session.due(settings, idle_after, counts));
+            index.timers.set(StateTimer::Session(id), session.due(settings, idle_after, counts));
         }
     }
 
     /// Adds the growth of a session's spending to all budgets that it shares.
-    fn count_spend(&mut self, id: SessionId, spend: Spend, at: Timestamp) {
+    fn count_spend(&mut self, id: SessionId, spend: UsageTotal, at: Timestamp) {
         let Some(session) = self.sessions.get(&id) else { return };
         // A removed project takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
@@ -300,10 +300,10 @@ impl State {
         }
     }
 
-    fn forget_usage(&mut self, budget: &Budget) {
+    fn forget_usage(&mut self, budget: &BudgetScope) {
         self.budget_usage.swap_remove(budget);
         self.index.capped.remove(budget);
-        self.index.timers.set(Timer::Budget(budget.clone()), None);
+        self.index.timers.set(StateTimer::Budget(budget.clone()), None);
     }
 
     /// Forgets what only an archived session needed.
@@ -322,7 +322,7 @@ impl State {
     fn forget_task(&mut self, task: &TaskId) {
         self.tasks.remove(task);
         self.unassigned.remove(task);
-        self.forget_usage(&Budget::Task(task.clone()));
+        self.forget_usage(&BudgetScope::Task(task.clone()));
         for other in self.tasks.values_mut() {
             other.blocked_by.remove(task);
         }
@@ -352,13 +352,13 @@ impl State {
             }
             IncidentEvent::Closed {} => {
                 self.incidents.remove(key);
-                self.index.timers.set(Timer::Incident(key.clone()), None);
+                self.index.timers.set(StateTimer::Incident(key.clone()), None);
             }
             _ => {
                 if let Some(incident) = self.incidents.get_mut(key) {
                     incident::evolve(incident, event, at);
                     let due = incident.due;
-                    self.index.timers.set(Timer::Incident(key.clone()), due);
+                    self.index.timers.set(StateTimer::Incident(key.clone()), due);
                 }
             }
         }
@@ -422,7 +422,7 @@ impl State {
                         self.index.notices.remove(&key);
                     }
                 }
-                self.index.timers.set(Timer::Notice(id), due);
+                self.index.timers.set(StateTimer::Notice(id), due);
             }
         }
     }
@@ -448,7 +448,7 @@ impl State {
             event
             && self.tasks.contains_key(task)
         {
-            self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });
+            self.unassigned.insert(task.clone(), UnassignedTask { why: why.clone(), at });
         }
         match event {
             ErrandEvent::Wanted { errand } => {
@@ -462,13 +462,13 @@ impl State {
                 {
                     self.index.errands.remove(&errand.key);
                 }
-                self.index.timers.set(Timer::Errand(id), None);
+                self.index.timers.set(StateTimer::Errand(id), None);
             }
             ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
                 if let Some(errand) = self.errands.get_mut(&id) {
                     errand::evolve(errand, event);
                     let due = errand.again_at;
-                    self.index.timers.set(Timer::Errand(id), due);
+                    self.index.timers.set(StateTimer::Errand(id), due);
                 }
             }
         }

@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::timers::Timers;
-use crate::budget::Budget;
+use super::timers::TimerSet;
+use crate::budget::BudgetScope;
 use crate::incident::IncidentKey;
-use crate::session::{Phase, Role, Session, SessionEvent};
+use crate::session::{Phase, Session, SessionEvent, SessionRole};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// The indexes. Derived, so they are left out of snapshots and built anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Index {
+pub(super) struct StateIndex {
     pub(super) names: BTreeMap<String, SessionId>,
     pub(super) tasks: BTreeMap<TaskId, SessionId>,
     pub(super) paths: BTreeMap<String, SessionId>,
@@ -27,19 +27,19 @@ pub(super) struct Index {
     /// Open jobs by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.
-    pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
+    pub(super) waiting: BTreeMap<ProjectId, BTreeSet<QueuePosition>>,
     /// Sessions that may give up their slots.
     pub(super) idle: BTreeSet<SessionId>,
     pub(super) slots: BTreeMap<ProjectId, u32>,
     pub(super) slots_taken: u32,
-    pub(super) timers: Timers,
+    pub(super) timers: TimerSet,
     /// The spent budgets: few of all that are counted.
-    pub(super) capped: BTreeSet<Budget>,
+    pub(super) capped: BTreeSet<BudgetScope>,
 }
 
 /// A position in the line: higher priority first, then the older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct QueuePosition {
     priority: Reverse<i32>,
     since: Timestamp,
     pub(crate) session: SessionId,
@@ -47,16 +47,16 @@ pub(crate) struct Place {
 
 /// The part of a session that the indexes hold.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Footprint {
+pub(super) struct IndexFootprint {
     live: bool,
     slot: bool,
-    place: Option<Place>,
+    place: Option<QueuePosition>,
     path: Option<String>,
     holds_branch: bool,
     conversation: Option<ConversationId>,
 }
 
-impl Index {
+impl StateIndex {
     /// Records whether a session may give up its slot. Separate from its footprint, because signals change it.
     pub(super) fn mark_idle(&mut self, session: &Session) {
         match session.may_rest() {
@@ -65,11 +65,11 @@ impl Index {
         };
     }
 
-    pub(super) fn enter(&mut self, session: &Session, footprint: Footprint) {
+    pub(super) fn enter(&mut self, session: &Session, footprint: IndexFootprint) {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
             index.live.entry(spec.project.clone()).or_default().insert(id);
-            if spec.role == Role::Orchestrator {
+            if spec.role == SessionRole::Orchestrator {
                 index.orchestrators.insert(spec.project.clone(), id);
             }
             if let Some(task) = &spec.task {
@@ -94,7 +94,7 @@ impl Index {
         }
     }
 
-    pub(super) fn leave(&mut self, session: &Session, footprint: Footprint) {
+    pub(super) fn leave(&mut self, session: &Session, footprint: IndexFootprint) {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
             take_from(&mut index.live, &spec.project, &id);
@@ -144,16 +144,18 @@ fn take_from<T: Ord>(sets: &mut BTreeMap<ProjectId, BTreeSet<T>>, project: &Proj
     }
 }
 
-impl Footprint {
-    pub(super) fn of(session: &Session) -> Footprint {
+impl IndexFootprint {
+    pub(super) fn of(session: &Session) -> IndexFootprint {
         let live = session.is_live();
-        Footprint {
+        IndexFootprint {
             live,
             slot: session.takes_slot(),
             place: match session.phase {
-                Phase::Queued { since } => {
-                    Some(Place { priority: Reverse(session.spec.priority), since, session: session.id })
-                }
+                Phase::Queued { since } => Some(QueuePosition {
+                    priority: Reverse(session.spec.priority),
+                    since,
+                    session: session.id,
+                }),
                 _ => None,
             },
             // A branch stays reserved for as long as the workspace exists.

@@ -12,22 +12,22 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Budget, BudgetUsage};
-use crate::digest::Tally;
+use crate::budget::{BudgetScope, BudgetUsage};
+use crate::digest::DailyTally;
 use crate::errand::Errand;
 use crate::incident::{Incident, IncidentKey, IncidentKind};
 use crate::notice::{ChannelRecord, Notice};
 use crate::project::Project;
 use crate::pull::Pull;
-use crate::reaction::{IDLE_AFTER, Judge, threshold};
+use crate::reaction::{ConditionJudge, IDLE_AFTER, threshold};
 use crate::session::Session;
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::task::Task;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-pub(crate) use index::Place;
-use index::{Footprint, Index};
-pub(crate) use timers::Timer;
+pub(crate) use index::QueuePosition;
+use index::{IndexFootprint, StateIndex};
+pub(crate) use timers::StateTimer;
 
 /// Format version of a snapshot. A snapshot of another version is ignored in favour of the log, which retention may have cut
 /// short; so a release that changes the format has to read the one before.
@@ -38,7 +38,7 @@ pub const SNAPSHOT_FORMAT: u32 = 1;
 pub struct State {
     /// Time of the last event.
     pub at: Timestamp,
-    pub settings: Settings,
+    pub settings: DaemonSettings,
     pub projects: BTreeMap<ProjectId, Project>,
     pub tasks: BTreeMap<TaskId, Task>,
     /// Hashed, so that a lookup among ten thousand is as fast as among ten; insertion order makes replays equal.
@@ -58,16 +58,16 @@ pub struct State {
     pub limits_seen: BTreeMap<String, LimitsSeen>,
     /// Usage of the budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub budget_usage: IndexMap<Budget, BudgetUsage, FxBuildHasher>,
+    pub budget_usage: IndexMap<BudgetScope, BudgetUsage, FxBuildHasher>,
     /// The tasks that had a session. They get no second one automatically, even if they are reopened.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
     /// The tasks that no agent could be given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub unassigned: BTreeMap<TaskId, Unassigned>,
+    pub unassigned: BTreeMap<TaskId, UnassignedTask>,
     /// Results of each project since the last daily digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tally: BTreeMap<ProjectId, Tally>,
+    pub tally: BTreeMap<ProjectId, DailyTally>,
     /// The free memory when it was last too low.
     pub scarce_mb: Option<u64>,
     /// Processes that should not exist, with their runtime.
@@ -76,9 +76,9 @@ pub struct State {
     next_notice: u64,
     next_errand: u64,
     #[serde(skip)]
-    judge: Judge,
+    judge: ConditionJudge,
     #[serde(skip)]
-    index: Index,
+    index: StateIndex,
 }
 
 /// Limits in a row of an account.
@@ -90,7 +90,7 @@ pub struct LimitsSeen {
 
 /// A task that no agent could be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unassigned {
+pub struct UnassignedTask {
     pub why: String,
     pub at: Timestamp,
 }
@@ -98,14 +98,14 @@ pub struct Unassigned {
 impl State {
     /// Returns the same state with a judge for the conditions of reactions.
     #[must_use]
-    pub fn judged_by(self, judge: Judge) -> State {
+    pub fn judged_by(self, judge: ConditionJudge) -> State {
         State { judge, ..self }
     }
 
     /// Removes an incident as if it had never existed. Only for dry runs; the log is unaffected.
     pub(crate) fn forget_incident(&mut self, key: &IncidentKey) {
         self.incidents.remove(key);
-        self.index.timers.set(Timer::Incident(key.clone()), None);
+        self.index.timers.set(StateTimer::Incident(key.clone()), None);
     }
 
     /// Reads a state from a snapshot and rebuilds its indexes.
@@ -120,14 +120,14 @@ impl State {
     }
 
     fn reindex(&mut self) {
-        self.index = Index::default();
+        self.index = StateIndex::default();
         for (id, session) in &self.sessions {
             self.index.names.insert(session.spec.name.clone(), *id);
-            self.index.enter(session, Footprint::of(session));
+            self.index.enter(session, IndexFootprint::of(session));
             self.index.mark_idle(session);
             let idle_after = idle_after(&self.settings, &self.projects, session);
             let counts = counts_time(&self.settings, &self.projects, session);
-            self.index.timers.set(Timer::Session(*id), session.due(&self.settings, idle_after, counts));
+            self.index.timers.set(StateTimer::Session(*id), session.due(&self.settings, idle_after, counts));
         }
         self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
         self.index.told = self.notice_keys.iter().cloned().collect();
@@ -141,19 +141,29 @@ impl State {
         let timers = self
             .incidents
             .values()
-            .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
-            .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.due())))
-            .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
+            .map(|incident| (StateTimer::Incident(incident.key.clone()), incident.due))
+            .chain(self.notices.values().map(|notice| (StateTimer::Notice(notice.id), notice.due())))
+            .chain(self.errands.values().map(|errand| (StateTimer::Errand(errand.id), errand.again_at)))
             .chain(
-                self.budget_usage.iter().map(|(budget, usage)| (Timer::Budget(budget.clone()), usage.due())),
+                self.budget_usage
+                    .iter()
+                    .map(|(budget, usage)| (StateTimer::Budget(budget.clone()), usage.due())),
             )
             .chain(
-                self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
+                self.accounts
+                    .iter()
+                    .map(|(account, until)| (StateTimer::Account(account.clone()), Some(*until))),
             )
             .chain(
-                self.projects.iter().map(|(id, known)| (Timer::Policy(id.clone()), known.policy_stand.edge)),
+                self.projects
+                    .iter()
+                    .map(|(id, known)| (StateTimer::Policy(id.clone()), known.policy_stand.edge)),
             )
-            .chain(self.projects.iter().map(|(id, known)| (Timer::Queue(id.clone()), known.queue.again_at())))
+            .chain(
+                self.projects
+                    .iter()
+                    .map(|(id, known)| (StateTimer::Queue(id.clone()), known.queue.again_at())),
+            )
             .collect::<Vec<_>>();
         for (timer, due) in timers {
             self.index.timers.set(timer, due);
@@ -162,7 +172,11 @@ impl State {
 }
 
 /// Returns true if a budget that the session shares is one of time.
-fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
+fn counts_time(
+    settings: &DaemonSettings,
+    projects: &BTreeMap<ProjectId, Project>,
+    session: &Session,
+) -> bool {
     let project = projects.get(&session.spec.project);
     let of_project = project
         .into_iter()
@@ -170,7 +184,11 @@ fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, ses
     of_project.chain([settings.daily]).any(|limits| limits.seconds.is_some())
 }
 
-fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> Duration {
+fn idle_after(
+    settings: &DaemonSettings,
+    projects: &BTreeMap<ProjectId, Project>,
+    session: &Session,
+) -> Duration {
     let project = projects.get(&session.spec.project);
     threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent).unwrap_or(IDLE_AFTER)
 }

@@ -6,18 +6,18 @@ use std::hash::Hash;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::budget::Budget;
+use crate::budget::BudgetScope;
 use crate::incident::IncidentKey;
 use crate::{ErrandId, NoticeId, ProjectId, SessionId, Timestamp};
 
 /// The owner of a timer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Timer {
+pub(crate) enum StateTimer {
     Session(SessionId),
     Incident(IncidentKey),
     Notice(NoticeId),
     Errand(ErrandId),
-    Budget(Budget),
+    Budget(BudgetScope),
     Account(String),
     /// A freeze of a project begins or ends.
     Policy(ProjectId),
@@ -28,15 +28,15 @@ pub(crate) enum Timer {
 /// The timers. Those of sessions are separate: each signal of an agent moves one of them, and a number is found
 /// quickly in a set of ten thousand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Timers {
-    sessions: Line<SessionId>,
-    others: Line<Timer>,
+pub(super) struct TimerSet {
+    sessions: TimerLine<SessionId>,
+    others: TimerLine<StateTimer>,
 }
 
-impl Timers {
-    pub(super) fn set(&mut self, timer: Timer, due: Option<Timestamp>) {
+impl TimerSet {
+    pub(super) fn set(&mut self, timer: StateTimer, due: Option<Timestamp>) {
         match timer {
-            Timer::Session(session) => self.sessions.set(session, due),
+            StateTimer::Session(session) => self.sessions.set(session, due),
             other => self.others.set(other, due),
         }
     }
@@ -47,8 +47,8 @@ impl Timers {
     }
 
     /// Returns the timers that are due, the longest overdue first, at most `limit` of them.
-    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
-        let sessions = self.sessions.due(now).map(|(at, id)| (*at, Timer::Session(*id)));
+    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<StateTimer> {
+        let sessions = self.sessions.due(now).map(|(at, id)| (*at, StateTimer::Session(*id)));
         let others = self.others.due(now).map(|(at, timer)| (*at, timer.clone()));
         let mut due: Vec<_> = sessions.take(limit).chain(others.take(limit)).collect();
         due.sort();
@@ -59,18 +59,18 @@ impl Timers {
 
 /// Timers of one kind, by key and by time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line<K: Eq + Hash> {
+struct TimerLine<K: Eq + Hash> {
     at: IndexMap<K, Timestamp, FxBuildHasher>,
     order: BTreeSet<(Timestamp, K)>,
 }
 
-impl<K: Eq + Hash> Default for Line<K> {
-    fn default() -> Line<K> {
-        Line { at: IndexMap::default(), order: BTreeSet::new() }
+impl<K: Eq + Hash> Default for TimerLine<K> {
+    fn default() -> TimerLine<K> {
+        TimerLine { at: IndexMap::default(), order: BTreeSet::new() }
     }
 }
 
-impl<K: Clone + Ord + Hash> Line<K> {
+impl<K: Clone + Ord + Hash> TimerLine<K> {
     fn set(&mut self, who: K, due: Option<Timestamp>) {
         let before = match due {
             Some(at) => self.at.insert(who.clone(), at),
@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn all_sorts_are_due_in_one_order_and_no_more_than_are_wanted() {
-        let mut timers = Timers::default();
-        let account = |name: &str| Timer::Account(name.to_owned());
+        let mut timers = TimerSet::default();
+        let account = |name: &str| StateTimer::Account(name.to_owned());
         for (at, timer) in [
-            (30, Timer::Session(SessionId(1))),
+            (30, StateTimer::Session(SessionId(1))),
             (10, account("late")),
-            (20, Timer::Session(SessionId(2))),
+            (20, StateTimer::Session(SessionId(2))),
             (20, account("same time")),
             (99, account("not yet")),
         ] {
@@ -116,17 +116,17 @@ mod tests {
         assert_eq!(timers.next(), Some(Timestamp(10)));
         let all = [
             account("late"),
-            Timer::Session(SessionId(2)),
+            StateTimer::Session(SessionId(2)),
             account("same time"),
-            Timer::Session(SessionId(1)),
+            StateTimer::Session(SessionId(1)),
         ];
         for limit in 0..6 {
             assert_eq!(timers.due(Timestamp(30), limit), all[..limit.min(4)], "{limit}");
         }
         timers.set(account("late"), None);
-        timers.set(Timer::Session(SessionId(2)), Some(Timestamp(5)));
+        timers.set(StateTimer::Session(SessionId(2)), Some(Timestamp(5)));
         assert_eq!(timers.next(), Some(Timestamp(5)));
-        timers.set(Timer::Session(SessionId(2)), None);
-        assert_eq!(timers.due(Timestamp(30), 9), [account("same time"), Timer::Session(SessionId(1))]);
+        timers.set(StateTimer::Session(SessionId(2)), None);
+        assert_eq!(timers.due(Timestamp(30), 9), [account("same time"), StateTimer::Session(SessionId(1))]);
     }
 }

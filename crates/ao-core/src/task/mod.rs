@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pull::{Author, Standing};
+use crate::pull::{AuthorFacts, AuthorStanding};
 use crate::{Refusal, TaskId, Timestamp};
 
 pub use settled::settled_by;
@@ -28,7 +28,7 @@ pub struct TaskFacts {
     pub branch: Option<String>,
     /// The author, with the standing that the tracker vouches for; absent if the tracker does not report one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author: Option<Author>,
+    pub author: Option<AuthorFacts>,
 }
 
 /// The latest facts about a task.
@@ -45,7 +45,7 @@ pub enum TaskEvent {
 /// Checks whether work on a task may begin without a person who vouches for it. The text of a task becomes an agent's
 /// instructions, so this depends on its author. For tasks that begin automatically, see [`may_begin_unasked`].
 pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
-    let outsider = facts.author.as_ref().filter(|author| author.standing == Standing::Outsider);
+    let outsider = facts.author.as_ref().filter(|author| author.standing == AuthorStanding::Outsider);
     match outsider {
         None if facts.trusted => Ok(()),
         _ => Err(Refusal::UntrustedTask {

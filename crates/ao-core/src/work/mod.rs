@@ -15,7 +15,7 @@ mod waiters;
 use serde::Serialize;
 
 use crate::incident::{IncidentKey, IncidentKind, ProblemId, Subject};
-use crate::pull::{Green, Pull};
+use crate::pull::{ChecksVerdict, Pull};
 use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, PullId, Timestamp};
@@ -25,7 +25,7 @@ pub(crate) use waiters::Waiters;
 /// The party that acts next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Turn {
+pub enum WorkTurn {
     /// A person.
     You,
     /// The agent, or what starts it.
@@ -84,7 +84,7 @@ pub enum WorkStage {
 /// The next step, and who takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
-    pub turn: Turn,
+    pub turn: WorkTurn,
     pub stage: WorkStage,
     /// Continues a sentence that starts with a name: `waits for your review`.
     pub says: String,
@@ -208,7 +208,7 @@ impl<'a> WorkView<'a> {
 pub(crate) fn waits_for_person(state: &State, pull: &Pull, now: Timestamp) -> Option<NextStep> {
     let step = pull::step_anywhere(state, pull, now);
     let told = matches!(step.stage, WorkStage::Review | WorkStage::Decision | WorkStage::Merge);
-    (told && step.turn == Turn::You).then_some(step)
+    (told && step.turn == WorkTurn::You).then_some(step)
 }
 
 /// Returns whether a pull request is open in a project, so that its work is not done yet.
@@ -236,11 +236,11 @@ fn checks(pull: &Pull) -> CheckSummary {
         // A forge that runs checks itself lists each of them from the beginning, so an empty list means that none are
         // configured.
         _ if pull.facts.checks.is_empty() => CheckSummary::None,
-        Green::Unchecked => CheckSummary::None,
-        Green::Yes => CheckSummary::Green,
-        Green::Red { .. } => CheckSummary::Red,
-        Green::Waiting { .. } if pull.checks_are_blocked() => CheckSummary::Blocked,
-        Green::Waiting { .. } => CheckSummary::Pending,
+        ChecksVerdict::Unchecked => CheckSummary::None,
+        ChecksVerdict::Yes => CheckSummary::Green,
+        ChecksVerdict::Red { .. } => CheckSummary::Red,
+        ChecksVerdict::Waiting { .. } if pull.checks_are_blocked() => CheckSummary::Blocked,
+        ChecksVerdict::Waiting { .. } => CheckSummary::Pending,
     }
 }
 

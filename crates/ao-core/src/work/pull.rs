@@ -1,13 +1,15 @@
 //! The next step of a pull request, by its facts, its policy, the merge queue, and its incidents.
 
-use super::{NextStep, Turn, WorkStage, pull_word, waiting_key};
+use super::{NextStep, WorkStage, WorkTurn, pull_word, waiting_key};
 use crate::Timestamp;
 use crate::decide::agent_of;
-use crate::incident::{Doubt, EscalationLevel, Incident, IncidentKey, IncidentKind, ProblemId, Subject};
+use crate::incident::{
+    EscalationLevel, FailureDoubt, Incident, IncidentKey, IncidentKind, ProblemId, Subject,
+};
 use crate::outside::{cut, one_line};
-use crate::policy::{MergeRule, RuleVerdict, Verdict};
-use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
-use crate::reaction::Action;
+use crate::policy::{MergeRule, MergeVerdict, RuleVerdict};
+use crate::pull::{AuthorStanding, CheckState, ChecksVerdict, Pull, PullState, ThreadFacts};
+use crate::reaction::ReactionAction;
 use crate::state::State;
 
 /// The number of bytes of evidence or check output that are shown.
@@ -29,8 +31,8 @@ pub(super) fn step_anywhere(state: &State, pull: &Pull, now: Timestamp) -> NextS
 fn step_of(at: Place<'_>, now: Timestamp) -> NextStep {
     let (state, pull) = (at.state, at.pull);
     match &pull.facts.state {
-        PullState::Merged { .. } => return at.step(Turn::Done, WorkStage::Merged, "is merged"),
-        PullState::Closed => return at.step(Turn::Done, WorkStage::Closed, "was closed without a merge"),
+        PullState::Merged { .. } => return at.step(WorkTurn::Done, WorkStage::Merged, "is merged"),
+        PullState::Closed => return at.step(WorkTurn::Done, WorkStage::Closed, "was closed without a merge"),
         PullState::Open => {}
     }
     let verdict = state.verdict(pull, now);
@@ -50,12 +52,15 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn step(&self, turn: Turn, stage: WorkStage, says: impl Into<String>) -> NextStep {
+    fn step(&self, turn: WorkTurn, stage: WorkStage, says: impl Into<String>) -> NextStep {
         NextStep { turn, stage, says: says.into(), since: self.since(), command: None, then: None }
     }
 
     fn you(&self, stage: WorkStage, says: impl Into<String>, command: &str) -> NextStep {
-        NextStep { command: Some(format!("ao {command} {}", self.word)), ..self.step(Turn::You, stage, says) }
+        NextStep {
+            command: Some(format!("ao {command} {}", self.word)),
+            ..self.step(WorkTurn::You, stage, says)
+        }
     }
 
     /// Returns the start of the present step: the time a person was asked or, before that, of the last change.
@@ -65,21 +70,21 @@ impl Place<'_> {
     }
 
     /// The step of an entry in the merge queue that nothing holds.
-    fn queued(&self, verdict: &Verdict) -> Option<NextStep> {
+    fn queued(&self, verdict: &MergeVerdict) -> Option<NextStep> {
         let queue = self.state.projects.get(&self.pull.id.project)?.queue_with(&self.pull.id)?;
         let place = queue.entries.iter().position(|entry| entry.pull == self.pull.id)?;
         let entry = &queue.entries[place];
         if entry.request.is_some() {
-            return Some(self.step(Turn::Queue, WorkStage::MergeQueue, "is being merged"));
+            return Some(self.step(WorkTurn::Queue, WorkStage::MergeQueue, "is being merged"));
         }
         if let Some(way) = &entry.in_the_way {
             let says = format!("is tested and cannot land: {}", said(&way.why));
-            let step = self.step(Turn::You, WorkStage::Decision, says);
+            let step = self.step(WorkTurn::You, WorkStage::Decision, says);
             return Some(NextStep { command: Some("ao queue list".into()), ..step });
         }
         if let Some(why) = &queue.paused {
             let says = format!("waits in the merge queue, which is paused: {}", said(why));
-            return Some(self.step(Turn::Wait, WorkStage::MergeQueue, says));
+            return Some(self.step(WorkTurn::Wait, WorkStage::MergeQueue, says));
         }
         if entry.held.is_some() && !verdict.allows() {
             return None;
@@ -89,7 +94,7 @@ impl Place<'_> {
             1 => "is in the merge queue, 1 before it".to_owned(),
             before => format!("is in the merge queue, {before} before it"),
         };
-        Some(self.step(Turn::Queue, WorkStage::MergeQueue, says))
+        Some(self.step(WorkTurn::Queue, WorkStage::MergeQueue, says))
     }
 
     /// A draft, a conflict, a failed check or an objection: the author has to change it.
@@ -97,7 +102,7 @@ impl Place<'_> {
         let pull = self.pull;
         if pull.facts.draft {
             return Some(match self.agent() {
-                true => self.step(Turn::Agent, WorkStage::Draft, "is a draft"),
+                true => self.step(WorkTurn::Agent, WorkStage::Draft, "is a draft"),
                 false => self.you(WorkStage::Draft, "is a draft, and no agent works on it", "pr ready"),
             });
         }
@@ -105,7 +110,7 @@ impl Place<'_> {
             let what = format!("conflicts with {}", one_line(&pull.facts.base_branch));
             return Some(self.mended(IncidentKind::MergeConflicts, WorkStage::Conflict, what, "pr show"));
         }
-        if let Green::Red { .. } = pull.green() {
+        if let ChecksVerdict::Red { .. } = pull.green() {
             let failed: Vec<&str> = pull.failures.keys().map(String::as_str).collect();
             let what = match &failed[..] {
                 [] => "fails a check".to_owned(),
@@ -147,7 +152,7 @@ impl Place<'_> {
         let marked = self.state.incidents.get(&key).is_some_and(|incident| {
             incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision)
         });
-        marked || thread.comments.last().is_some_and(|last| last.author.standing == Standing::Agent)
+        marked || thread.comments.last().is_some_and(|last| last.author.standing == AuthorStanding::Agent)
     }
 
     /// A problem that its agent fixes, as long as it is asked to. `command` shows it to a person.
@@ -158,13 +163,13 @@ impl Place<'_> {
             .incidents_of(&subject)
             .filter(|incident| incident.key.kind == kind && incident.absent.is_none())
             .collect();
-        if open.iter().any(|incident| matches!(incident.doubt, Some(Doubt::BaseRed {}))) {
+        if open.iter().any(|incident| matches!(incident.doubt, Some(FailureDoubt::BaseRed {}))) {
             let base = one_line(&self.pull.facts.base_branch);
-            return self.step(Turn::Wait, stage, format!("{what}, and {base} itself fails it too"));
+            return self.step(WorkTurn::Wait, stage, format!("{what}, and {base} itself fails it too"));
         }
         let doubted = !open.is_empty() && open.iter().all(|incident| incident.doubt.is_some());
         if doubted {
-            return self.step(Turn::Checks, stage, format!("{what}; it is run again"));
+            return self.step(WorkTurn::Checks, stage, format!("{what}; it is run again"));
         }
         if let Some(up) = open
             .iter()
@@ -178,7 +183,7 @@ impl Place<'_> {
             return self.you(stage, format!("{what}; {told}"), command);
         }
         match self.agent() || self.by_itself(&kind) {
-            true => self.step(Turn::Agent, stage, what),
+            true => self.step(WorkTurn::Agent, stage, what),
             false => self.you(stage, format!("{what}, and no agent works on it"), command),
         }
     }
@@ -186,7 +191,7 @@ impl Place<'_> {
     /// Checks that run, have yet to run, or could not be run.
     fn checks_run(&self) -> Option<NextStep> {
         let pull = self.pull;
-        if pull.facts.checks.is_empty() || pull.green() == Green::Yes {
+        if pull.facts.checks.is_empty() || pull.green() == ChecksVerdict::Yes {
             return None;
         }
         let pending = pull.facts.checks.iter().filter(|check| check.state == CheckState::Pending);
@@ -199,11 +204,11 @@ impl Place<'_> {
             [one] => format!("waits for the check {one}"),
             some => format!("waits for {} checks", some.len()),
         };
-        Some(self.step(Turn::Checks, WorkStage::ChecksPending, says))
+        Some(self.step(WorkTurn::Checks, WorkStage::ChecksPending, says))
     }
 
     /// Rules of its policy that do not hold: a person reviews it or decides, or a freeze has to end.
-    fn for_a_person(&self, verdict: &Verdict) -> Option<NextStep> {
+    fn for_a_person(&self, verdict: &MergeVerdict) -> Option<NextStep> {
         // Basic rules are covered before, and missing checks hold nothing up.
         let against: Vec<&RuleVerdict> =
             verdict.against().filter(|it| !it.rule.is_basic() && it.rule != MergeRule::Threads).collect();
@@ -213,7 +218,7 @@ impl Place<'_> {
         };
         if against.iter().any(|rule| unread(&rule)) {
             let says = "waits for the policy scan of its added lines";
-            return Some(self.step(Turn::Checks, WorkStage::ChecksPending, says));
+            return Some(self.step(WorkTurn::Checks, WorkStage::ChecksPending, says));
         }
         let decides = |it: &&&RuleVerdict| !it.rule.is_met_by_review() && it.rule != MergeRule::Freeze;
         if let Some(rule) = against.iter().find(decides) {
@@ -233,7 +238,7 @@ impl Place<'_> {
         }
         let freeze = against.first()?;
         let says = format!("may be merged after the freeze: {}", said(&freeze.evidence));
-        Some(self.step(Turn::Wait, WorkStage::Freeze, says))
+        Some(self.step(WorkTurn::Wait, WorkStage::Freeze, says))
     }
 
     fn review(&self, says: String) -> NextStep {
@@ -246,10 +251,10 @@ impl Place<'_> {
     }
 
     /// Nothing blocks it: it is merged automatically, or by a person.
-    fn ready(&self, verdict: &Verdict) -> NextStep {
+    fn ready(&self, verdict: &MergeVerdict) -> NextStep {
         let pull = self.pull;
         if self.merged_by_itself(verdict) {
-            return self.step(Turn::Queue, WorkStage::MergeQueue, "is merged automatically");
+            return self.step(WorkTurn::Queue, WorkStage::MergeQueue, "is merged automatically");
         }
         if pull.approvals().is_empty() {
             let step = self.you(WorkStage::Merge, "is ready, and waits for you to merge it", "pr diff");
@@ -258,7 +263,7 @@ impl Place<'_> {
         self.you(WorkStage::Merge, "is approved, and waits for you to merge it", "pr merge")
     }
 
-    fn merged_by_itself(&self, verdict: &Verdict) -> bool {
+    fn merged_by_itself(&self, verdict: &MergeVerdict) -> bool {
         let Some(ready) = self.state.readiness(self.pull, verdict) else { return false };
         let key = self.key(ready.kind, ready.id);
         match self.state.incidents.get(&key) {
@@ -274,7 +279,11 @@ impl Place<'_> {
         let reaction = self.state.reaction(kind, &Subject::Pull(self.pull.id.clone()));
         let done = matches!(
             reaction.action,
-            Action::SpawnAgent | Action::Rebase | Action::Run | Action::RerunChecks | Action::Merge
+            ReactionAction::SpawnAgent
+                | ReactionAction::Rebase
+                | ReactionAction::Run
+                | ReactionAction::RerunChecks
+                | ReactionAction::Merge
         );
         reaction.auto && done
     }

@@ -1,11 +1,11 @@
 //! The next step of a session: that of its pull request, unless its agent needs something itself.
 
-use super::{NextStep, PullWork, Turn, WorkStage};
+use super::{NextStep, PullWork, WorkStage, WorkTurn};
 use crate::Timestamp;
-use crate::evidence::{Rule, judge};
+use crate::evidence::{JudgementRule, judge};
 use crate::incident::{EscalationLevel, IncidentKind, Subject};
 use crate::outside::{cut, one_line};
-use crate::session::{HoldKind, Phase, Role, Session, Status, StatusWord};
+use crate::session::{HoldKind, Phase, Session, SessionRole, StatusReport, StatusWord};
 use crate::state::State;
 
 /// The number of bytes of a reason that are shown.
@@ -14,13 +14,13 @@ const SAID: usize = 200;
 /// Returns the next step of a session, and who takes it.
 pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, now: Timestamp) -> NextStep {
     let status = session.status(now);
-    let open = pull.filter(|pull| pull.step.turn != Turn::Done);
+    let open = pull.filter(|pull| pull.step.turn != WorkTurn::Done);
     let own = own(state, session, &status, now);
     match open {
         // A step for its agent needs an agent that can act.
-        Some(pull) if pull.step.turn == Turn::Agent => match own.turn {
-            Turn::You | Turn::Wait => own,
-            Turn::Agent if own.stage == WorkStage::Working || own.stage == WorkStage::Starting => {
+        Some(pull) if pull.step.turn == WorkTurn::Agent => match own.turn {
+            WorkTurn::You | WorkTurn::Wait => own,
+            WorkTurn::Agent if own.stage == WorkStage::Working || own.stage == WorkStage::Starting => {
                 NextStep { stage: own.stage, says: format!("{}; {}", own.says, of_pull(pull)), ..own }
             }
             _ => about(pull),
@@ -29,7 +29,7 @@ pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, no
         Some(_) if matches!(own.stage, WorkStage::Question | WorkStage::Budget) => own,
         // An agent that is gone cannot take its pending messages; the review is mentioned beside that.
         Some(pull)
-            if own.stage == WorkStage::Stuck && own.turn == Turn::You && !session.outbox.is_empty() =>
+            if own.stage == WorkStage::Stuck && own.turn == WorkTurn::You && !session.outbox.is_empty() =>
         {
             NextStep { says: format!("{}; {}", own.says, of_pull(pull)), ..own }
         }
@@ -48,7 +48,7 @@ fn of_pull(pull: &PullWork) -> String {
 }
 
 /// Returns the next step of the session itself, without its pull request.
-fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> NextStep {
+fn own(state: &State, session: &Session, status: &StatusReport, now: Timestamp) -> NextStep {
     use StatusWord as S;
     let name = &session.spec.name;
     let says = one_line(&cut(&status.reason, SAID));
@@ -62,16 +62,17 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
     };
     let you = |stage, command: &str| NextStep {
         command: Some(format!("ao {command} {name}")),
-        ..step(Turn::You, stage)
+        ..step(WorkTurn::You, stage)
     };
     match status.word {
-        S::Queued => step(Turn::Wait, WorkStage::Queued),
-        S::SettingUp | S::Starting | S::Retrying => step(Turn::Agent, WorkStage::Starting),
-        S::Working => step(Turn::Agent, WorkStage::Working),
-        S::Idle => idle(state, session, step(Turn::Agent, WorkStage::Idle)),
+        S::Queued => step(WorkTurn::Wait, WorkStage::Queued),
+        S::SettingUp | S::Starting | S::Retrying => step(WorkTurn::Agent, WorkStage::Starting),
+        S::Working => step(WorkTurn::Agent, WorkStage::Working),
+        S::Idle => idle(state, session, step(WorkTurn::Agent, WorkStage::Idle)),
         S::NeedsInput => {
             let judged = judge(&session.evidence, now);
-            let asked = (judged.rule == Rule::DialogOpen).then(|| one_line(&cut(&judged.detail, SAID)));
+            let asked =
+                (judged.rule == JudgementRule::DialogOpen).then(|| one_line(&cut(&judged.detail, SAID)));
             let says = match asked.filter(|asked| !asked.is_empty()) {
                 Some(asked) => format!("asks: {asked}"),
                 None => "asks something".to_owned(),
@@ -81,7 +82,7 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
         S::Blocked => you(WorkStage::Stuck, "explain"),
         // The agent has given no signals for a while, as while a model thinks. A person is asked once it counts as
         // stuck.
-        S::Unknown if !is_stuck(state, session) => step(Turn::Agent, WorkStage::Quiet),
+        S::Unknown if !is_stuck(state, session) => step(WorkTurn::Agent, WorkStage::Quiet),
         S::Unknown => you(WorkStage::Stuck, "explain"),
         S::SetupFailed => {
             let step = you(WorkStage::Stuck, "logs --setup");
@@ -89,22 +90,22 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
         }
         // A turn that ended well is no failure, even if its process is gone.
         S::Exited if matches!(session.phase, Phase::Exited { code: Some(0), .. }) => {
-            idle(state, session, step(Turn::Agent, WorkStage::Idle))
+            idle(state, session, step(WorkTurn::Agent, WorkStage::Idle))
         }
         S::Exited => match state.may_restore(session, now) {
             Ok(()) => you(WorkStage::Stuck, "session restore"),
             Err(_) => you(WorkStage::Stuck, "explain"),
         },
         S::Capped => you(WorkStage::Budget, "resume"),
-        S::RateLimited => step(Turn::Wait, WorkStage::Limit),
+        S::RateLimited => step(WorkTurn::Wait, WorkStage::Limit),
         // A session paused by a person resumes on that person's request; the others need an answer.
         S::Paused if session.holds.keys().any(|kind| matches!(kind, HoldKind::Consent | HoldKind::Hook)) => {
             you(WorkStage::Paused, "resume")
         }
-        S::Paused => step(Turn::Wait, WorkStage::Paused),
-        S::Stopping => step(Turn::Agent, WorkStage::Stopping),
-        S::Stopped => step(Turn::Done, WorkStage::Stopped),
-        S::Merged => step(Turn::Done, WorkStage::Merged),
+        S::Paused => step(WorkTurn::Wait, WorkStage::Paused),
+        S::Stopping => step(WorkTurn::Agent, WorkStage::Stopping),
+        S::Stopped => step(WorkTurn::Done, WorkStage::Stopped),
+        S::Merged => step(WorkTurn::Done, WorkStage::Merged),
     }
 }
 
@@ -117,13 +118,15 @@ fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
             && matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
     });
     match (session.spec.role, given_up) {
-        (Role::Worker, true) => NextStep {
-            turn: Turn::You,
+        (SessionRole::Worker, true) => NextStep {
+            turn: WorkTurn::You,
             says: "has stopped without a pull request".into(),
             command: Some(format!("ao logs {}", session.spec.name)),
             ..step
         },
-        (Role::Worker, false) => NextStep { says: format!("{}; no pull request yet", step.says), ..step },
+        (SessionRole::Worker, false) => {
+            NextStep { says: format!("{}; no pull request yet", step.says), ..step }
+        }
         _ => step,
     }
 }

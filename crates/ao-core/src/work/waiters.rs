@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{many, open_pulls};
-use crate::forecast::Side;
+use crate::forecast::ClashSide;
 use crate::pull::Pull;
 use crate::schedule::{Obstacle, obstacle};
 use crate::session::Phase;
@@ -46,8 +46,8 @@ impl<'a> Waiters<'a> {
         for clash in state.projects.keys().flat_map(|project| state.clashes_in(project)) {
             for side in [&clash.a, &clash.b] {
                 match side {
-                    Side::Pull(pull) => *found.clashing.entry(pull.clone()).or_default() += 1,
-                    Side::Session(id) => *found.clashing_sessions.entry(*id).or_default() += 1,
+                    ClashSide::Pull(pull) => *found.clashing.entry(pull.clone()).or_default() += 1,
+                    ClashSide::Session(id) => *found.clashing_sessions.entry(*id).or_default() += 1,
                 }
             }
         }

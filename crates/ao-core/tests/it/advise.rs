@@ -1,22 +1,23 @@
 //! What matters now: found from facts, ranked by how much goes on, with a command that is safe to paste.
 
-use ao_core::advise::{Advice, AdviceKind, advise};
+use ao_core::advise::{AdviceItem, AdviceKind, advise};
 use ao_core::assign::AutoAssign;
-use ao_core::budget::Spend;
-use ao_core::errand::{ErrandOutcome, Order};
-use ao_core::evidence::Source;
+use ao_core::budget::UsageTotal;
+use ao_core::errand::{ErrandOutcome, JobOrder};
+use ao_core::evidence::SignalSource;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
-    Author, CheckState, CommentFacts, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullFacts, PullInput, ReviewFacts, ReviewVerdict,
+    ThreadFacts,
 };
 use ao_core::session::SessionInput;
 use ao_core::task::TaskFacts;
-use ao_core::{Commit, Input, PullId, Settings};
+use ao_core::{Commit, DaemonSettings, Input, PullId};
 
 use crate::desk::{Desk, app, asking, task};
 use crate::incidents::{facts, pull, red, with_pull};
 
-fn advice(desk: &Desk) -> Vec<Advice> {
+fn advice(desk: &Desk) -> Vec<AdviceItem> {
     advise(&desk.state, desk.now, None)
 }
 
@@ -34,7 +35,7 @@ fn look(desk: &mut Desk, id: PullId, check: CheckState, change: impl FnOnce(&mut
 fn approval(by: &str) -> ReviewFacts {
     ReviewFacts {
         id: "r1".into(),
-        author: Author { login: by.into(), standing: Standing::Member },
+        author: AuthorFacts { login: by.into(), standing: AuthorStanding::Member },
         verdict: ReviewVerdict::Approved,
         commit: Commit::new("c1"),
         body: String::new(),
@@ -45,7 +46,7 @@ fn approval(by: &str) -> ReviewFacts {
 fn thread(id: &str) -> ThreadFacts {
     let comment = CommentFacts {
         id: id.into(),
-        author: Author { login: "bob".into(), standing: Standing::Member },
+        author: AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member },
         body: "why?".into(),
         url: String::new(),
         revision: "1".into(),
@@ -75,7 +76,7 @@ fn who_waits_for_an_answer_is_named_with_how_long_and_who_else_waits() {
     desk.task("2", &["1"], false);
     desk.task("3", &["2"], false);
     desk.now = desk.now + std::time::Duration::from_secs(1);
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     desk.wait(20 * 60);
     let found = advice(&desk);
     let one = found.iter().find(|one| one.kind == AdviceKind::Answer).unwrap_or_else(|| panic!("{found:?}"));
@@ -127,7 +128,7 @@ fn a_red_base_and_a_failure_that_was_chance_are_named() {
     with_pull(&mut desk);
     look(&mut desk, pull(), red("sig"), |_| {});
     desk.run_errands(|order| match order {
-        Order::CheckBase { .. } => {
+        JobOrder::CheckBase { .. } => {
             Ok(ErrandOutcome::BaseRed { signature: "sig".into(), excerpt: "assertion".into() })
         }
         _ => Ok(ErrandOutcome::Done { said: String::new() }),
@@ -153,7 +154,7 @@ fn tasks_that_wait_for_each_other_or_for_trust_are_named() {
     desk.task("2", &["1"], false);
     desk.task_with("3", |facts| {
         facts.trusted = false;
-        facts.author = Some(Author { login: "eve".into(), standing: Standing::Outsider });
+        facts.author = Some(AuthorFacts { login: "eve".into(), standing: AuthorStanding::Outsider });
         facts.title = "do it\u{1b}[2J'; rm -rf ~".into();
     });
     let found = advice(&desk);
@@ -190,9 +191,9 @@ fn each_circle_is_named_once_however_many_tasks_there_are() {
 
 #[test]
 fn an_agent_that_uses_up_its_budget_without_a_pull_request_is_named() {
-    let mut desk = Desk::with(Settings::default());
+    let mut desk = Desk::with(DaemonSettings::default());
     let session = desk.idle("1");
-    desk.spends(session, Spend { micros: None, tokens: None, turns: 40, seconds: 60 });
+    desk.spends(session, UsageTotal { micros: None, tokens: None, turns: 40, seconds: 60 });
     let found = told(&desk);
     assert!(
         matches!(&found[..], [(AdviceKind::Burns, what, command)] if what.starts_with("app-1 uses up its budget") && command == "ao attach app-1"),
@@ -210,7 +211,7 @@ fn ranks_begin_with_one_and_what_lets_most_go_on_is_first() {
     }
     for session in [quiet, busy] {
         desk.now = desk.now + std::time::Duration::from_secs(1);
-        desk.sees(session, Source::Hook, asking());
+        desk.sees(session, SignalSource::Hook, asking());
     }
     let found = advice(&desk);
     let ranks: Vec<u32> = found.iter().map(|one| one.rank).collect();

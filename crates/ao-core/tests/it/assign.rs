@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ao_core::assign::{AutoAssign, Specialist, task_obstacle};
-use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
+use ao_core::assign::{AutoAssign, SpecialistAgent, task_obstacle};
+use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, SessionInput};
 use ao_core::task::TaskFacts;
-use ao_core::{Input, ProjectId, SessionId, Settings, State, TaskId};
+use ao_core::{DaemonSettings, Input, ProjectId, SessionId, State, TaskId};
 use proptest::prelude::*;
 
 use crate::desk::{Desk, TYPED, app, request, task};
 
 /// A desk whose project picks up its tasks by itself.
-pub(crate) fn picking(settings: Settings, change: impl FnOnce(&mut ProjectConfig)) -> Desk {
+pub(crate) fn picking(settings: DaemonSettings, change: impl FnOnce(&mut ProjectConfig)) -> Desk {
     let mut desk = Desk::with(settings);
     configure(&mut desk, &app(), change);
     desk
@@ -35,21 +35,21 @@ pub(crate) fn configure(desk: &mut Desk, project: &ProjectId, change: impl FnOnc
     desk.take(Input::Project { project: project.clone(), input });
 }
 
-pub(crate) fn caps(max_live: u32) -> Settings {
-    Settings { max_live, ..Settings::default() }
+pub(crate) fn caps(max_live: u32) -> DaemonSettings {
+    DaemonSettings { max_live, ..DaemonSettings::default() }
 }
 
 pub(crate) fn words(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-pub(crate) fn specialist(id: &str, labels: &[&str], max_parallel: Option<u32>) -> Specialist {
-    Specialist {
+pub(crate) fn specialist(id: &str, labels: &[&str], max_parallel: Option<u32>) -> SpecialistAgent {
+    SpecialistAgent {
         id: id.into(),
         labels: words(labels),
         max_parallel,
         account: id.into(),
-        ..Specialist::default()
+        ..SpecialistAgent::default()
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn ordered(state: &State) -> Vec<(String, Option<String>)> {
     let orders = state.errands.values().map(|errand| &errand.order);
     orders
         .filter_map(|order| match order {
-            Order::Assign { task, agent, .. } => Some((task.key.clone(), agent.clone())),
+            JobOrder::Assign { task, agent, .. } => Some((task.key.clone(), agent.clone())),
             _ => None,
         })
         .collect()
@@ -86,7 +86,7 @@ pub(crate) fn ordered(state: &State) -> Vec<(String, Option<String>)> {
 pub(crate) fn begin(desk: &mut Desk) -> Vec<SessionId> {
     let mut made = Vec::new();
     while let Some(errand) = desk.state.errands.values().next().cloned() {
-        let Order::Assign { task, agent, .. } = &errand.order else { panic!("{errand:?}") };
+        let JobOrder::Assign { task, agent, .. } = &errand.order else { panic!("{errand:?}") };
         // The daemon reads the task again, and finds it closed.
         if let Some(facts) = desk.state.tasks.get(task) {
             let mut order: SpawnRequest = request(&task.key, TYPED);
@@ -160,7 +160,7 @@ fn an_outsiders_task_waits_for_somebody_who_answers_for_it() {
     let mut desk = picking(caps(4), |config| {
         config.auto_assign.as_mut().unwrap().approval_label = Some("agents-welcome".into());
     });
-    let outsider = Author { login: "eve".into(), standing: Standing::Outsider };
+    let outsider = AuthorFacts { login: "eve".into(), standing: AuthorStanding::Outsider };
     desk.task_with("1", |facts| {
         facts.trusted = false;
         facts.author = Some(outsider.clone());
@@ -211,7 +211,7 @@ fn labels_say_who_and_a_full_specialist_lets_the_others_pass() {
 
 #[test]
 fn nothing_is_picked_up_without_memory_quota_or_budget() {
-    let mut desk = picking(Settings { min_free_mb: 500, ..caps(4) }, |_| {});
+    let mut desk = picking(DaemonSettings { min_free_mb: 500, ..caps(4) }, |_| {});
     desk.take(Input::Host { free_mb: 100 });
     desk.task("1", &[], false);
     let why = |desk: &Desk| task_obstacle(&desk.state, &task("1"), desk.now);
@@ -312,7 +312,7 @@ proptest! {
         special in 1..3u32,
         deeds in proptest::collection::vec(deed(), 1..60),
     ) {
-        let settings = || Settings { min_free_mb: 500, ..caps(all) };
+        let settings = || DaemonSettings { min_free_mb: 500, ..caps(all) };
         let web = ProjectId::new("web");
         let specialists = vec![specialist("front", &["ui"], Some(special)), specialist("back", &["api"], None)];
         let mut desk = picking(settings(), |config| {

@@ -1,21 +1,21 @@
 //! Budgets that several sessions share.
 
-use ao_core::budget::{Budget, BudgetInput, Limits, Spend};
-use ao_core::evidence::{Reading, Source};
+use ao_core::budget::{BudgetInput, BudgetScope, SpendLimits, UsageTotal};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::reaction::{Action, ReactionPatch, Reactions};
+use ao_core::reaction::{ReactionAction, ReactionPatch, ReactionPatches};
 use ao_core::session::SessionInput;
-use ao_core::{Input, Refusal, SessionId, Settings};
+use ao_core::{DaemonSettings, Input, Refusal, SessionId};
 
 use crate::desk::{Desk, app, task, working};
 
-fn usd(micros: u64) -> Limits {
-    Limits { micros: Some(micros), ..Limits::default() }
+fn usd(micros: u64) -> SpendLimits {
+    SpendLimits { micros: Some(micros), ..SpendLimits::default() }
 }
 
-fn spend(micros: u64) -> Spend {
-    Spend { micros: Some(micros), turns: 1, ..Spend::default() }
+fn spend(micros: u64) -> UsageTotal {
+    UsageTotal { micros: Some(micros), turns: 1, ..UsageTotal::default() }
 }
 
 fn configure(desk: &mut Desk, change: impl FnOnce(&mut ProjectConfig)) {
@@ -28,9 +28,9 @@ fn configure(desk: &mut Desk, change: impl FnOnce(&mut ProjectConfig)) {
 
 /// Settings under which an idle agent is left alone, for tests that are about something else.
 pub(crate) fn no_word_about_idleness() -> Input {
-    let record = ReactionPatch { action: Some(Action::Record), ..ReactionPatch::default() };
-    let reactions = Reactions::from([(IncidentKind::AgentIdle, record)]);
-    Input::Configure(Box::new(Settings { reactions, ..Settings::default() }))
+    let record = ReactionPatch { action: Some(ReactionAction::Record), ..ReactionPatch::default() };
+    let reactions = ReactionPatches::from([(IncidentKind::AgentIdle, record)]);
+    Input::Configure(Box::new(DaemonSettings { reactions, ..DaemonSettings::default() }))
 }
 
 fn end(desk: &mut Desk, session: SessionId) {
@@ -74,7 +74,7 @@ fn going_on_under_a_spent_budget_of_many_takes_a_new_limit_and_says_what_to_type
          `ao resume app-1 --of project --usd 4.00`"
     );
     let raise = |micros| Input::Budget {
-        budget: Budget::Project(app()),
+        budget: BudgetScope::Project(app()),
         input: BudgetInput::Raise { limits: usd(micros) },
     };
     assert!(matches!(desk.try_take(raise(1_000_000)), Err(Refusal::Invalid { .. })));
@@ -110,17 +110,17 @@ fn a_higher_limit_in_the_configuration_lets_everybody_go_on() {
 
 #[test]
 fn a_day_has_one_budget_for_all_projects_and_the_next_day_another() {
-    let daily = Limits { turns: Some(4), ..Limits::default() };
-    let mut desk = Desk::with(Settings { daily, ..Settings::default() });
+    let daily = SpendLimits { turns: Some(4), ..SpendLimits::default() };
+    let mut desk = Desk::with(DaemonSettings { daily, ..DaemonSettings::default() });
     let (first, second) = (desk.idle("1"), desk.idle("2"));
-    let turns = |turns| Spend { turns, ..Spend::default() };
+    let turns = |turns| UsageTotal { turns, ..UsageTotal::default() };
     desk.spends(first, turns(3));
     assert!(desk.session(first).outbox.current.is_none(), "three of four is not near enough");
     desk.spends(second, turns(1));
     for session in [first, second] {
         assert_eq!(desk.status(session), "capped: today's budget of all projects is spent: turns 4 of 4");
     }
-    assert_eq!(desk.state.budget_usage[&Budget::Day].spent.micros, None, "unknown is not nought");
+    assert_eq!(desk.state.budget_usage[&BudgetScope::Day].spent.micros, None, "unknown is not nought");
     assert_eq!(
         desk.told(),
         ["host: A budget is spent. today's budget of all projects is spent: turns 4 of 4"]
@@ -154,11 +154,11 @@ fn a_turn_that_goes_far_beyond_its_budget_is_ended_and_taken_up_again_with_a_new
     let session = desk.idle("1");
     desk.tell(session, SessionInput::Resume { limits: Some(usd(1_000_000)) });
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, spend(1_050_000));
     desk.wait_unseen(60);
     assert_eq!(desk.wants(session), [format!("look at {session}")], "it may end by itself");
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, spend(1_150_000));
     desk.wait_unseen(1);
     assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
@@ -170,7 +170,7 @@ fn a_turn_that_goes_far_beyond_its_budget_is_ended_and_taken_up_again_with_a_new
     desk.tell(session, SessionInput::Resume { limits: Some(usd(5_000_000)) });
     assert_eq!(desk.wants(session), [format!("launch {session} (attempt 2, try 0)")]);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     let text = desk.session(session).outbox.current.clone().unwrap().text;
     assert!(text.starts_with("You were stopped in the middle of a turn"), "{text}");
 }
@@ -181,10 +181,10 @@ fn a_turn_that_ends_soon_after_its_budget_is_spent_is_let_be() {
     let session = desk.idle("1");
     desk.tell(session, SessionInput::Resume { limits: Some(usd(1_000_000)) });
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, spend(9_000_000));
     desk.wait_unseen(20);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(3600);
     assert_eq!(desk.count("session.stopping"), 0);
 }
@@ -200,9 +200,13 @@ fn what_was_spent_on_a_task_is_forgotten_with_the_task() {
     desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
     desk.wait(30 * 3600);
     assert!(!desk.state.sessions.contains_key(&session), "it is archived");
-    assert_eq!(desk.state.budget_usage[&Budget::Task(task("1"))].spent.micros, Some(10), "the task is open");
+    assert_eq!(
+        desk.state.budget_usage[&BudgetScope::Task(task("1"))].spent.micros,
+        Some(10),
+        "the task is open"
+    );
     desk.task("1", &[], true);
-    assert!(!desk.state.budget_usage.contains_key(&Budget::Task(task("1"))));
+    assert!(!desk.state.budget_usage.contains_key(&BudgetScope::Task(task("1"))));
 }
 
 #[test]
@@ -240,7 +244,7 @@ fn a_turn_far_beyond_a_shared_budget_is_ended_though_nothing_more_is_told() {
         let mut desk = Desk::new();
         configure(&mut desk, |config| config.total = usd(if lowered { 9_000_000 } else { 1_000_000 }));
         let session = desk.idle("1");
-        desk.sees(session, Source::Hook, working());
+        desk.sees(session, SignalSource::Hook, working());
         desk.spends(session, spend(2_000_000));
         if lowered {
             desk.wait_unseen(60);
@@ -248,7 +252,7 @@ fn a_turn_far_beyond_a_shared_budget_is_ended_though_nothing_more_is_told() {
         }
         desk.wait_unseen(29);
         assert_eq!(desk.count("session.stopping"), 0, "it may end by itself");
-        desk.sees(session, Source::Hook, working());
+        desk.sees(session, SignalSource::Hook, working());
         desk.wait_unseen(2);
         assert_eq!(desk.count("session.stopping"), 1, "lowered: {lowered}");
     }
@@ -259,11 +263,11 @@ fn a_shared_budget_that_is_just_spent_ends_no_turn_and_is_looked_at_once() {
     let mut desk = Desk::new();
     configure(&mut desk, |config| config.total = usd(1_000_000));
     let session = desk.idle("1");
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, spend(1_000_000));
     desk.wait_unseen(60);
     assert_eq!((desk.count("budget.spared"), desk.count("session.stopping")), (1, 0));
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, spend(1_200_000));
     assert_eq!(desk.count("session.stopping"), 1, "{}", desk.status(session));
 }
@@ -272,9 +276,11 @@ fn a_shared_budget_that_is_just_spent_ends_no_turn_and_is_looked_at_once() {
 #[test]
 fn time_that_is_shared_is_counted_though_nothing_is_said() {
     let mut desk = Desk::new();
-    configure(&mut desk, |config| config.daily = Limits { seconds: Some(3600), ..Limits::default() });
+    configure(&mut desk, |config| {
+        config.daily = SpendLimits { seconds: Some(3600), ..SpendLimits::default() }
+    });
     let session = desk.idle("1");
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.wait(3000);
     assert!(!desk.status(session).starts_with("capped"), "{}", desk.status(session));
     desk.wait(700);

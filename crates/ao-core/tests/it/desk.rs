@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ao_core::budget::{Limits, Spend};
-use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
-use ao_core::evidence::{Activity, Confidence, Reading, Signal, Source};
+use ao_core::budget::{SpendLimits, UsageTotal};
+use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
+use ao_core::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource};
 use ao_core::incident::{IncidentKey, IncidentKind};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::reaction::Judge;
+use ao_core::reaction::ConditionJudge;
 use ao_core::session::{
-    AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, Session, SessionInput,
+    AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Sender, Session, SessionInput,
+    SessionRole,
 };
 use ao_core::task::TaskFacts;
 use ao_core::{
-    Attempt, Effect, Event, Input, Moment, ProjectId, Refusal, Scope, SessionId, Settings, Stamped, State,
-    TaskId, Timestamp, codec, step, wants,
+    Attempt, DaemonSettings, Effect, Event, Input, Moment, ProjectId, Refusal, Scope, SessionId,
+    StampedEvent, State, TaskId, Timestamp, codec, step, wants,
 };
 
 pub(crate) const TYPED: AgentAbilities =
@@ -28,15 +29,15 @@ pub(crate) struct Desk {
     replayed: State,
     pub(crate) now: Timestamp,
     seed: u64,
-    pub(crate) log: Vec<Stamped>,
+    pub(crate) log: Vec<StampedEvent>,
 }
 
 impl Desk {
     pub(crate) fn new() -> Desk {
-        Desk::with(Settings::default())
+        Desk::with(DaemonSettings::default())
     }
 
-    pub(crate) fn with(settings: Settings) -> Desk {
+    pub(crate) fn with(settings: DaemonSettings) -> Desk {
         let mut desk = Desk {
             state: State::default(),
             replayed: State::default(),
@@ -55,7 +56,7 @@ impl Desk {
         desk
     }
 
-    pub(crate) fn judged_by(mut self, judge: Judge) -> Desk {
+    pub(crate) fn judged_by(mut self, judge: ConditionJudge) -> Desk {
         self.state = self.state.judged_by(judge);
         self
     }
@@ -72,7 +73,7 @@ impl Desk {
             let stored = codec::encode(&stamped.event);
             let event = codec::decode(&stored.kind, stored.version, &stored.scope, &stored.body).unwrap();
             assert_eq!(event, stamped.event, "what is stored is what happened");
-            self.replayed.evolve(&Stamped { at: stamped.at, event });
+            self.replayed.evolve(&StampedEvent { at: stamped.at, event });
         }
         assert_eq!(self.replayed, self.state, "the log replays to the same state");
         self.log.extend(happened.iter().cloned());
@@ -92,7 +93,7 @@ impl Desk {
         self.wait_unseen(seconds);
         let resting = self.state.live().filter(|session| {
             session.watch.wanted
-                && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
+                && matches!(session.judgement.activity, AgentActivity::Idle | AgentActivity::RateLimited)
         });
         for (session, attempt) in resting.map(|session| (session.id, session.attempt)).collect::<Vec<_>>() {
             self.tell(session, SessionInput::Looked { attempt, signals: vec![] });
@@ -134,16 +135,16 @@ impl Desk {
     pub(crate) fn idle_with(&mut self, key: &str, abilities: AgentAbilities) -> SessionId {
         let session = self.spawn_with(key, abilities);
         self.launch(session);
-        self.sees(session, Source::Hook, Reading::Idle);
+        self.sees(session, SignalSource::Hook, Reading::Idle);
         if !abilities.prompt_at_launch {
             self.write(session);
         }
         let text = self.session(session).outbox.current.clone().expect("the task is on its way").text;
         self.prove(session, &text);
         self.now = self.now + Duration::from_secs(1);
-        self.sees(session, Source::Hook, Reading::Working { doing: "the task".into() });
+        self.sees(session, SignalSource::Hook, Reading::Working { doing: "the task".into() });
         self.now = self.now + Duration::from_secs(1);
-        self.sees(session, Source::Hook, Reading::Idle);
+        self.sees(session, SignalSource::Hook, Reading::Idle);
         session
     }
 
@@ -167,13 +168,13 @@ impl Desk {
         self.tell(session, SessionInput::ProcessEnded { attempt });
     }
 
-    pub(crate) fn sees(&mut self, session: SessionId, source: Source, reading: Reading) -> Vec<Event> {
+    pub(crate) fn sees(&mut self, session: SessionId, source: SignalSource, reading: Reading) -> Vec<Event> {
         let signal = self.signal(session, source, reading);
         self.tell(session, SessionInput::Signal(signal))
     }
 
-    pub(crate) fn signal(&self, session: SessionId, source: Source, reading: Reading) -> Signal {
-        let confidence = if source == Source::Terminal { Confidence::Low } else { Confidence::High };
+    pub(crate) fn signal(&self, session: SessionId, source: SignalSource, reading: Reading) -> Signal {
+        let confidence = if source == SignalSource::Terminal { Confidence::Low } else { Confidence::High };
         Signal { attempt: self.session(session).attempt, source, at: self.now, confidence, reading }
     }
 
@@ -197,7 +198,7 @@ impl Desk {
         self.tell(session, SessionInput::Proof { attempt, delivery: None, turn, text: text.into() });
     }
 
-    pub(crate) fn spends(&mut self, session: SessionId, spend: Spend) {
+    pub(crate) fn spends(&mut self, session: SessionId, spend: UsageTotal) {
         let attempt = self.session(session).attempt;
         self.tell(session, SessionInput::Spent { attempt, spend });
     }
@@ -229,8 +230,8 @@ impl Desk {
     /// Runs every errand that is wanted, and returns what was ordered.
     pub(crate) fn run_errands(
         &mut self,
-        mut run: impl FnMut(&Order) -> Result<ErrandOutcome, String>,
-    ) -> Vec<Order> {
+        mut run: impl FnMut(&JobOrder) -> Result<ErrandOutcome, String>,
+    ) -> Vec<JobOrder> {
         let mut ordered = Vec::new();
         while let Some(errand) = self.state.errands.values().next().cloned() {
             let tries = errand.tries;
@@ -300,7 +301,7 @@ pub(crate) fn request(key: &str, abilities: AgentAbilities) -> SpawnRequest {
     SpawnRequest {
         project: app(),
         task: Some(task(key)),
-        role: Role::Worker,
+        role: SessionRole::Worker,
         title: format!("task {key}"),
         prompt: format!("Do task {key}."),
         name: None,
@@ -310,7 +311,7 @@ pub(crate) fn request(key: &str, abilities: AgentAbilities) -> SpawnRequest {
         runtime: "process".into(),
         workspace: "worktree".into(),
         priority: 0,
-        limits: Limits::default(),
+        limits: SpendLimits::default(),
         trusted: false,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{ErrandOutcome, Order};
-use ao_core::incident::{Doubt, EscalationLevel, Incident, IncidentKind};
+use ao_core::errand::{ErrandOutcome, JobOrder};
+use ao_core::incident::{EscalationLevel, FailureDoubt, Incident, IncidentKind};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::{Commit, Input, SessionId};
 
@@ -22,21 +22,21 @@ fn run(desk: &mut Desk, number: u32, check: CheckState) {
     look(desk, check, |facts| facts.checks[0].run = Some(number.to_string()));
 }
 
-fn green(_: &Order) -> Result<ErrandOutcome, String> {
+fn green(_: &JobOrder) -> Result<ErrandOutcome, String> {
     Ok(ErrandOutcome::Done { said: String::new() })
 }
 
 /// The re-run is begun, and the base passes.
-fn base_green(order: &Order) -> Result<ErrandOutcome, String> {
+fn base_green(order: &JobOrder) -> Result<ErrandOutcome, String> {
     match order {
-        Order::CheckBase { .. } => Ok(ErrandOutcome::BaseGreen {}),
+        JobOrder::CheckBase { .. } => Ok(ErrandOutcome::BaseGreen {}),
         other => green(other),
     }
 }
 
-fn base_red(order: &Order) -> Result<ErrandOutcome, String> {
+fn base_red(order: &JobOrder) -> Result<ErrandOutcome, String> {
     match order {
-        Order::CheckBase { .. } => Ok(red_base()),
+        JobOrder::CheckBase { .. } => Ok(red_base()),
         other => green(other),
     }
 }
@@ -45,11 +45,11 @@ fn incident(desk: &Desk, kind: IncidentKind) -> Incident {
     desk.state.incidents.values().find(|it| it.key.kind == kind).cloned().expect("it is open")
 }
 
-fn reruns(orders: &[Order]) -> Vec<u32> {
+fn reruns(orders: &[JobOrder]) -> Vec<u32> {
     orders
         .iter()
         .filter_map(|order| match order {
-            Order::Rerun { number, check, commit, .. } => {
+            JobOrder::Rerun { number, check, commit, .. } => {
                 assert_eq!((check.as_str(), commit.as_str()), ("test", "c1"));
                 Some(*number)
             }
@@ -123,7 +123,7 @@ fn what_is_surely_no_chance_is_not_run_again() {
     }
     run(&mut desk, 1, sure);
     let orders = desk.run_errands(base_green);
-    assert!(matches!(&orders[..], [Order::CheckBase { .. }]), "{orders:?}");
+    assert!(matches!(&orders[..], [JobOrder::CheckBase { .. }]), "{orders:?}");
     assert!(!untouched(&desk, session), "the base is green, so it is told");
 }
 
@@ -164,7 +164,7 @@ fn a_red_base_holds_everybody_is_told_once_and_goes_on_when_it_is_green() {
     desk.wait(100_000);
     assert!(desk.session(session).outbox.is_empty(), "nobody is woken");
     assert_eq!((desk.told().len(), incident(&desk, IncidentKind::CiFailed).acted), (1, 0));
-    assert_eq!(incident(&desk, IncidentKind::CiFailed).doubt, Some(Doubt::BaseRed {}));
+    assert_eq!(incident(&desk, IncidentKind::CiFailed).doubt, Some(FailureDoubt::BaseRed {}));
 
     // The base moves, and is still red; then it is green.
     let moved = |desk: &mut Desk, base: &str| {
@@ -221,7 +221,7 @@ fn a_base_that_moves_faster_than_it_is_checked_keeps_nobody_waiting() {
         moved(&mut desk, "b2");
         let mut asked = vec![];
         desk.run_errands(|order| match order {
-            Order::CheckBase { commit, .. } => {
+            JobOrder::CheckBase { commit, .. } => {
                 asked.push(commit.to_string());
                 // The answer is about where the base was when it was asked.
                 Ok(if asked.len() == 1 { answer.clone() } else { red_base() })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ao_core::forecast::{Clash, ClashFile, ForecastConfig, HOLD_MOST, Hunk, Lines, Side};
+use ao_core::forecast::{Clash, ClashHunk, ClashSide, ClashedFile, ForecastConfig, HOLD_MOST, LineRange};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::schedule::{Obstacle, obstacle};
@@ -11,13 +11,13 @@ use ao_core::{Event, Input, PullId, SessionId, State};
 
 use crate::desk::{Desk, TYPED, app, request};
 
-fn clash(a: Side, b: Side, path: &str) -> Clash {
-    let hunk = Hunk { a: Lines { first: 5, count: 1 }, b: Lines { first: 7, count: 3 } };
-    Clash { a, b, files: vec![ClashFile { path: path.into(), hunks: vec![hunk] }] }
+fn clash(a: ClashSide, b: ClashSide, path: &str) -> Clash {
+    let hunk = ClashHunk { a: LineRange { first: 5, count: 1 }, b: LineRange { first: 7, count: 3 } };
+    Clash { a, b, files: vec![ClashedFile { path: path.into(), hunks: vec![hunk] }] }
 }
 
 fn between(a: SessionId, b: SessionId, path: &str) -> Clash {
-    clash(Side::Session(a), Side::Session(b), path)
+    clash(ClashSide::Session(a), ClashSide::Session(b), path)
 }
 
 fn foresee(desk: &mut Desk, clashes: &[Clash], touched: &[(SessionId, &str)]) -> Vec<Event> {
@@ -119,10 +119,10 @@ fn names_from_outside_stay_on_their_line() {
 fn the_clash_of_two_pull_requests_is_found_in_either_order_and_survives_a_snapshot() {
     let mut desk = Desk::new();
     let pull = |number| PullId { project: app(), number };
-    foresee(&mut desk, &[clash(Side::Pull(pull(9)), Side::Pull(pull(2)), "f.rs")], &[]);
+    foresee(&mut desk, &[clash(ClashSide::Pull(pull(9)), ClashSide::Pull(pull(2)), "f.rs")], &[]);
     let found = desk.state.clash_between(&pull(9), &pull(2)).expect("there is one");
-    assert_eq!((&found.a, &found.b), (&Side::Pull(pull(2)), &Side::Pull(pull(9))));
-    assert_eq!(found.files[0].hunks[0].a, Lines { first: 7, count: 3 }, "the lines go with their side");
+    assert_eq!((&found.a, &found.b), (&ClashSide::Pull(pull(2)), &ClashSide::Pull(pull(9))));
+    assert_eq!(found.files[0].hunks[0].a, LineRange { first: 7, count: 3 }, "the lines go with their side");
     assert_eq!(desk.state.clash_between(&pull(2), &pull(9)), Some(found));
     assert_eq!(desk.state.clash_between(&pull(2), &pull(3)), None);
     let read = State::from_snapshot(&desk.state.to_snapshot()).unwrap();
@@ -171,8 +171,8 @@ fn clashes_between_pull_requests_are_kept_first_when_there_are_too_many() {
     let mut desk = Desk::new();
     let pull = |number| PullId { project: app(), number };
     let mut clashes: Vec<Clash> = (0..600).map(|n| between(SessionId(n), SessionId(n + 1), "a.rs")).collect();
-    clashes.push(clash(Side::Session(SessionId(1)), Side::Pull(pull(1)), "a.rs"));
-    clashes.push(clash(Side::Pull(pull(2)), Side::Pull(pull(1)), "a.rs"));
+    clashes.push(clash(ClashSide::Session(SessionId(1)), ClashSide::Pull(pull(1)), "a.rs"));
+    clashes.push(clash(ClashSide::Pull(pull(2)), ClashSide::Pull(pull(1)), "a.rs"));
     foresee(&mut desk, &clashes, &[]);
     assert!(desk.state.clash_between(&pull(1), &pull(2)).is_some());
     assert_eq!(desk.state.clashes_in(&app()).len(), 500);

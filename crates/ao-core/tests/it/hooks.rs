@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Errand, ErrandInput, ErrandOutcome, Order, Requester};
+use ao_core::errand::{Errand, ErrandInput, ErrandOutcome, JobOrder, Requester};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::SessionInput;
-use ao_core::{Effect, Input, Scope, SessionId, Settings, wants};
+use ao_core::{DaemonSettings, Effect, Input, Scope, SessionId, wants};
 
 use crate::desk::{Desk, app};
 
@@ -35,7 +35,7 @@ fn desk(points: &[HookPoint]) -> Desk {
 /// The hooks that are to be run now, as their points.
 fn open(desk: &Desk) -> Vec<String> {
     let hook = |errand: &Errand| match &errand.order {
-        Order::Hook { point, session, .. } => {
+        JobOrder::Hook { point, session, .. } => {
             format!("{point} {}", session.map(|id| id.to_string()).unwrap_or_default())
         }
         other => panic!("{other:?} is no hook"),
@@ -102,7 +102,7 @@ fn whoever_could_not_be_asked_has_not_agreed() {
 
 #[test]
 fn who_is_asked_about_lets_the_others_pass() {
-    let mut desk = Desk::with(Settings { max_live: 1, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 1, ..DaemonSettings::default() });
     let before = desk.spawn("1");
     let second = desk.spawn("2");
     with_hooks(&mut desk, &[HookPoint::BeforeAssign]);
@@ -127,7 +127,7 @@ fn a_session_that_ran_before_is_not_asked_about_again() {
     answer(&mut desk, yes());
     desk.make_ready(session);
     desk.launch(session);
-    desk.sees(session, ao_core::evidence::Source::Process, crate::desk::exited(0));
+    desk.sees(session, ao_core::evidence::SignalSource::Process, crate::desk::exited(0));
     desk.ended(session);
     desk.send(session, "go on");
     assert_eq!(open(&desk), Vec::<String>::new());
@@ -146,7 +146,7 @@ fn points_of_a_session_are_reached_once_each() {
     desk.launch(session);
     assert_eq!(open(&desk), [format!("session-started {session}")]);
     let errand = desk.state.errands.values().next().unwrap().clone();
-    let Order::Hook { document, .. } = &errand.order else { panic!("{errand:?}") };
+    let JobOrder::Hook { document, .. } = &errand.order else { panic!("{errand:?}") };
     let document: serde_json::Value = serde_json::from_str(document).unwrap();
     assert_eq!(document["version"], 1);
     assert_eq!(document["hook"], "session-started");
@@ -156,7 +156,7 @@ fn points_of_a_session_are_reached_once_each() {
     assert!(!document.to_string().contains("Do task 1."), "a prompt is not told");
     answer(&mut desk, yes());
     // Its process ends and starts again, which is not a start of the session.
-    desk.sees(session, ao_core::evidence::Source::Process, crate::desk::exited(0));
+    desk.sees(session, ao_core::evidence::SignalSource::Process, crate::desk::exited(0));
     desk.ended(session);
     desk.send(session, "go on");
     desk.launch(session);

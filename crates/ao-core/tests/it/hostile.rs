@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use ao_core::outside::{self, Kind, NOTE, Source};
-use ao_core::pull::{Author, Standing};
+use ao_core::outside::{self, NOTE, QuotedKind, TextSource};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 
 const LIMIT: usize = 8 * 1024;
 
@@ -20,9 +20,13 @@ fn no_hostile_text_reaches_an_agent_but_bounded_stripped_and_fenced() {
         let path = entry.unwrap().path();
         let (rules, text) = read(&path);
         let name = path.file_stem().unwrap().to_string_lossy();
-        let author = Author { login: "bob[bot]".into(), standing: Standing::Member };
-        let source =
-            Source { kind: Kind::Comment, author: Some(&author), place: "a.rs:1", url: "https://forge/1" };
+        let author = AuthorFacts { login: "bob[bot]".into(), standing: AuthorStanding::Member };
+        let source = TextSource {
+            kind: QuotedKind::Comment,
+            author: Some(&author),
+            place: "a.rs:1",
+            url: "https://forge/1",
+        };
         let quoted = outside::quoted(source, &text, LIMIT);
         let (heading, body) = quoted.split_once('\n').unwrap();
         assert_eq!(heading, format!("a.rs:1, bob[bot] (member), https://forge/1 {NOTE}"), "{name}");
@@ -34,8 +38,8 @@ fn no_hostile_text_reaches_an_agent_but_bounded_stripped_and_fenced() {
                 || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e0fff}' | '\u{2028}' | '\u{2029}')
         };
         assert!(!body.contains(unseen), "{name}: {body:?}");
-        let clean = outside::stripped(Kind::Comment, &text);
-        assert_eq!(outside::stripped(Kind::Comment, &clean), clean, "{name}");
+        let clean = outside::stripped(QuotedKind::Comment, &text);
+        assert_eq!(outside::stripped(QuotedKind::Comment, &clean), clean, "{name}");
         for (rule, words) in rules {
             match rule.as_str() {
                 "present" => assert!(body.contains(&words), "{name}: `{words}` is not in {body}"),

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ao_core::budget::Spend;
-use ao_core::evidence::{Reading, Source};
+use ao_core::budget::UsageTotal;
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::{IncidentKind, Subject};
-use ao_core::reaction::{ReactionPatch, Reactions};
+use ao_core::reaction::{ReactionPatch, ReactionPatches};
 use ao_core::session::SessionInput;
-use ao_core::{Input, PullId, SessionId, Settings};
+use ao_core::{DaemonSettings, Input, PullId, SessionId};
 
 use crate::desk::{Desk, app, working};
 
@@ -17,9 +17,9 @@ fn answers(desk: &mut Desk, session: SessionId, seconds: u64) {
     let text = desk.session(session).outbox.current.clone().unwrap().text;
     desk.prove(session, &text);
     desk.wait(1);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.wait(seconds);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
 }
 
 fn idle_incidents(desk: &Desk, session: SessionId) -> usize {
@@ -55,7 +55,7 @@ fn a_worker_with_a_pull_request_or_under_a_hold_waits_and_is_not_idle() {
     desk.tell(held, SessionInput::Pause { by: "ann".into() });
     for _ in 0..6 {
         desk.wait(300);
-        desk.sees(driven, Source::Terminal, Reading::HumanTyped);
+        desk.sees(driven, SignalSource::Terminal, Reading::HumanTyped);
         for session in [with_pull, held, driven] {
             assert_eq!(idle_incidents(&desk, session), 0);
         }
@@ -80,16 +80,18 @@ fn a_pull_request_ends_the_idleness() {
 fn how_long_is_too_long_can_be_configured() {
     let patience =
         |seconds| ReactionPatch { threshold: Some(Duration::from_secs(seconds)), ..ReactionPatch::default() };
-    let reactions =
-        Reactions::from([(IncidentKind::AgentIdle, patience(60)), (IncidentKind::AgentStuck, patience(120))]);
-    let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+    let reactions = ReactionPatches::from([
+        (IncidentKind::AgentIdle, patience(60)),
+        (IncidentKind::AgentStuck, patience(120)),
+    ]);
+    let mut desk = Desk::with(DaemonSettings { reactions, ..DaemonSettings::default() });
     let (idle, stuck) = (desk.idle("1"), desk.idle("2"));
     desk.wait(1);
-    desk.sees(stuck, Source::Hook, Reading::Unreadable { why: "broken".into() });
+    desk.sees(stuck, SignalSource::Hook, Reading::Unreadable { why: "broken".into() });
     let broken = |desk: &mut Desk| {
         for _ in 0..4 {
             desk.wait_unseen(31);
-            desk.sees(stuck, Source::Process, Reading::Unreadable { why: "broken".into() });
+            desk.sees(stuck, SignalSource::Process, Reading::Unreadable { why: "broken".into() });
             let attempt = desk.session(stuck).attempt;
             desk.tell(stuck, SessionInput::Looked { attempt, signals: vec![] });
         }
@@ -118,7 +120,7 @@ fn when_the_last_worker_has_ended_a_person_hears_so_once_with_a_summary() {
     desk.wait(3600);
     assert_eq!(desk.count("project.completed"), 0, "nothing was begun");
     let (first, second) = (desk.idle("1"), desk.idle("2"));
-    desk.spends(first, Spend { micros: Some(1_200_000), turns: 3, ..Spend::default() });
+    desk.spends(first, UsageTotal { micros: Some(1_200_000), turns: 3, ..UsageTotal::default() });
     stop(&mut desk, first);
     assert_eq!(desk.told(), Vec::<String>::new(), "one is still at work");
     stop(&mut desk, second);
@@ -142,7 +144,7 @@ fn when_the_last_worker_has_ended_a_person_hears_so_once_with_a_summary() {
 fn a_worker_that_was_brought_back_is_summed_up_once() {
     let mut desk = Desk::new();
     let (first, second) = (desk.idle("1"), desk.idle("2"));
-    let spend = |micros, turns| Spend { micros: Some(micros), turns, ..Spend::default() };
+    let spend = |micros, turns| UsageTotal { micros: Some(micros), turns, ..UsageTotal::default() };
     desk.spends(first, spend(1_000_000, 3));
     stop(&mut desk, first);
     desk.tell(first, SessionInput::Restore);

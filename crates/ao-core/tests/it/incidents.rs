@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::{EscalationLevel, IncidentKind};
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullInput, PullState, Standing,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullInput,
+    PullState,
 };
 use ao_core::session::{Phase, SessionInput};
 use ao_core::{Commit, Input, PullId, SessionId};
@@ -33,7 +34,7 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
         base: Commit::new("b0"),
         draft: false,
         state: PullState::Open,
-        author: Author { login: "agent".into(), standing: Standing::Agent },
+        author: AuthorFacts { login: "agent".into(), standing: AuthorStanding::Agent },
         labels: BTreeSet::new(),
         mergeable: Mergeable::Clean,
         checks: vec![CheckFacts {
@@ -154,7 +155,7 @@ fn the_same_failure_on_a_new_commit_spends_the_same_budget() {
 fn news_that_is_no_longer_true_is_taken_back_before_it_is_said() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
-    desk.sees(session, ao_core::evidence::Source::Hook, crate::desk::working());
+    desk.sees(session, ao_core::evidence::SignalSource::Hook, crate::desk::working());
     seen(&mut desk, "c1", red("login"));
     assert_eq!(desk.session(session).outbox.waiting.len(), 1);
     seen(&mut desk, "c1", CheckState::Passed);
@@ -186,16 +187,16 @@ fn news_that_does_not_get_through_is_told_to_a_person() {
 fn news_that_an_agent_does_not_take_goes_to_the_orchestrator_and_from_there_to_a_person() {
     let mut desk = Desk::new();
     let mut request = crate::desk::request("0", crate::desk::TYPED);
-    (request.task, request.role) = (None, ao_core::session::Role::Orchestrator);
+    (request.task, request.role) = (None, ao_core::session::SessionRole::Orchestrator);
     desk.take(Input::Spawn(Box::new(request)));
     let orchestrator = desk.state.live().next().map(|session| session.id).unwrap();
     desk.make_ready(orchestrator);
     desk.launch(orchestrator);
-    desk.sees(orchestrator, Source::Hook, Reading::Idle);
+    desk.sees(orchestrator, SignalSource::Hook, Reading::Idle);
     desk.write(orchestrator);
     let task = desk.session(orchestrator).outbox.current.clone().unwrap().text;
     desk.prove(orchestrator, &task);
-    desk.sees(orchestrator, Source::Hook, Reading::Idle);
+    desk.sees(orchestrator, SignalSource::Hook, Reading::Idle);
     let session = with_pull(&mut desk);
     seen(&mut desk, "c1", red("login"));
     let level = |desk: &Desk| {
@@ -226,7 +227,7 @@ fn news_that_an_agent_does_not_take_goes_to_the_orchestrator_and_from_there_to_a
 fn news_that_was_dropped_with_its_session_is_not_taken_for_said() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
-    desk.sees(session, Source::Hook, crate::desk::working());
+    desk.sees(session, SignalSource::Hook, crate::desk::working());
     seen(&mut desk, "c1", red("login"));
     assert_eq!(desk.session(session).outbox.waiting.len(), 1);
     desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
@@ -247,7 +248,7 @@ fn approved_and_green_is_only_told_unless_merging_was_switched_on() {
     let mut ready = facts(&desk, "c1", CheckState::Passed);
     ready.reviews.push(ao_core::pull::ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "ann".into(), standing: Standing::Owner },
+        author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
         verdict: ao_core::pull::ReviewVerdict::Approved,
         commit: Commit::new("c1"),
         body: String::new(),
@@ -304,7 +305,7 @@ fn a_pull_request_of_nobody_here_worries_nobody_here() {
 fn an_agent_whose_change_is_proposed_hears_where_it_stands_and_not_its_task_again() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
-    desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(1) });
     desk.ended(session);
     desk.wait(5);
     let attempt = desk.session(session).attempt;

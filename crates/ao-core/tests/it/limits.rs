@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use ao_core::Refusal;
-use ao_core::budget::{Limits, Spend};
-use ao_core::evidence::{Reading, Source};
+use ao_core::budget::{SpendLimits, UsageTotal};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{HoldKind, SessionEvent, SessionInput};
-use ao_core::{Event, Input, Settings};
+use ao_core::{DaemonSettings, Event, Input};
 
 use crate::desk::{Desk, TYPED, asking, request, working};
 
-fn dollars(micros: u64) -> Spend {
-    Spend { micros: Some(micros), turns: 1, ..Spend::default() }
+fn dollars(micros: u64) -> UsageTotal {
+    UsageTotal { micros: Some(micros), turns: 1, ..UsageTotal::default() }
 }
 
 fn with_budget(desk: &mut Desk, micros: u64) -> ao_core::SessionId {
     let session = desk.idle("1");
-    let limits = Limits { micros: Some(micros), ..Limits::default() };
+    let limits = SpendLimits { micros: Some(micros), ..SpendLimits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
     session
 }
@@ -30,12 +30,12 @@ fn a_spent_budget_stops_every_further_turn_until_there_is_a_new_limit() {
     let mut desk = Desk::new();
     let session = with_budget(&mut desk, 1_000_000);
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.spends(session, dollars(1_200_000));
     assert_eq!(desk.status(session), "capped: its budget is spent: cost $1.20 of $1.00");
     assert_eq!(desk.told().len(), 1);
     desk.wait(10);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.send(session, "go on");
     desk.wait(7200);
     assert_eq!(desk.wants(session), Vec::<String>::new(), "no further turn");
@@ -50,7 +50,7 @@ fn a_spent_budget_stops_every_further_turn_until_there_is_a_new_limit() {
             retype: "ao resume app-1 --usd 2.40".into()
         }
     );
-    desk.take(resume(Some(Limits { micros: Some(5_000_000), ..Limits::default() })));
+    desk.take(resume(Some(SpendLimits { micros: Some(5_000_000), ..SpendLimits::default() })));
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "go on");
 }
 
@@ -60,11 +60,11 @@ fn a_spent_budget_keeps_a_crashed_session_from_starting_again() {
     let mut desk = Desk::new();
     let session = with_budget(&mut desk, 1_000_000);
     desk.spends(session, dollars(1_000_000));
-    desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(1) });
     desk.ended(session);
     desk.wait(7200);
     assert_eq!(desk.wants(session), Vec::<String>::new());
-    let limits = Some(Limits::default());
+    let limits = Some(SpendLimits::default());
     desk.tell(session, SessionInput::Resume { limits });
     desk.wait(60);
     assert_eq!(desk.wants(session), [format!("launch {session} (attempt 2, try 0)")]);
@@ -75,8 +75,8 @@ fn a_limit_below_what_is_spent_already_is_refused() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(60);
-    desk.spends(session, Spend { seconds: 100, turns: 1, ..Spend::default() });
-    let limits = Limits { seconds: Some(10), ..Limits::default() };
+    desk.spends(session, UsageTotal { seconds: 100, turns: 1, ..UsageTotal::default() });
+    let limits = SpendLimits { seconds: Some(10), ..SpendLimits::default() };
     let lower = Input::Session { session, input: SessionInput::Resume { limits: Some(limits) } };
     let refused = desk.try_take(lower).unwrap_err();
     assert_eq!(
@@ -105,12 +105,12 @@ fn near_the_limit_the_agent_is_asked_to_sum_up_once() {
 fn without_a_cost_turns_and_time_still_count() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let limits = Limits { micros: Some(1), turns: Some(3), ..Limits::default() };
+    let limits = SpendLimits { micros: Some(1), turns: Some(3), ..SpendLimits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
-    desk.spends(session, Spend { turns: 2, seconds: 60, ..Spend::default() });
+    desk.spends(session, UsageTotal { turns: 2, seconds: 60, ..UsageTotal::default() });
     assert_eq!(desk.session(session).usage.spend.micros, None);
     assert!(desk.status(session).starts_with("idle"));
-    desk.spends(session, Spend { turns: 3, seconds: 90, ..Spend::default() });
+    desk.spends(session, UsageTotal { turns: 3, seconds: 90, ..UsageTotal::default() });
     assert_eq!(desk.status(session), "capped: its budget is spent: turns 3 of 3");
 }
 
@@ -121,7 +121,7 @@ fn a_providers_limit_holds_the_whole_account_and_ends_by_itself() {
     let (first, second) = (desk.idle("1"), desk.idle("2"));
     desk.wait(60);
     let reset = desk.now + Duration::from_secs(600);
-    desk.sees(first, Source::Hook, Reading::Limited { until: Some(reset) });
+    desk.sees(first, SignalSource::Hook, Reading::Limited { until: Some(reset) });
     assert!(desk.status(first).starts_with("rate_limited"), "{}", desk.status(first));
     assert!(desk.status(second).starts_with("rate_limited"), "{}", desk.status(second));
     let third = desk.spawn("3");
@@ -189,7 +189,7 @@ fn after_a_limit_the_most_urgent_goes_first_and_they_do_not_go_all_at_once() {
 
 #[test]
 fn a_fleet_of_any_size_is_back_within_a_quarter_of_an_hour() {
-    let mut desk = Desk::with(Settings { max_live: 0, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 0, ..DaemonSettings::default() });
     for n in 0..200 {
         desk.spawn(&n.to_string());
     }
@@ -219,7 +219,11 @@ fn work_that_is_no_longer_wanted_is_not_taken_up_again() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.task("1", &[], false);
-    desk.sees(session, Source::Hook, Reading::Limited { until: Some(desk.now + Duration::from_secs(60)) });
+    desk.sees(
+        session,
+        SignalSource::Hook,
+        Reading::Limited { until: Some(desk.now + Duration::from_secs(60)) },
+    );
     desk.task("1", &[], true);
     desk.wait(120);
     let told = "the provider's limit is over, but app#1 is closed; `ao resume` lets it go on";
@@ -233,7 +237,7 @@ fn work_that_is_no_longer_wanted_is_not_taken_up_again() {
 /// acceptance: B1
 #[test]
 fn without_auto_resume_a_person_decides_and_is_told_once() {
-    let mut desk = Desk::with(Settings { auto_resume: false, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { auto_resume: false, ..DaemonSettings::default() });
     let (first, second) = (desk.idle("1"), desk.idle("2"));
     limit(&mut desk, 60);
     desk.wait(3600);
@@ -254,7 +258,7 @@ fn without_auto_resume_a_person_decides_and_is_told_once() {
 
 #[test]
 fn a_project_may_say_otherwise_about_going_on_by_itself() {
-    let mut desk = Desk::with(Settings { auto_resume: false, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { auto_resume: false, ..DaemonSettings::default() });
     let config = ProjectConfig {
         path: "~/app".into(),
         default_branch: "main".into(),
@@ -276,20 +280,20 @@ fn a_limit_without_an_end_is_waited_for_longer_each_time_and_not_without_bound()
     for minutes in [15, 30, 60, 60] {
         desk.wait(60);
         let since = desk.now;
-        desk.sees(session, Source::Hook, Reading::Limited { until: None });
+        desk.sees(session, SignalSource::Hook, Reading::Limited { until: None });
         desk.wait(10);
-        desk.sees(other, Source::Hook, Reading::Limited { until: None });
+        desk.sees(other, SignalSource::Hook, Reading::Limited { until: None });
         assert_eq!(desk.state.accounts["scripted"].since(since).as_secs(), minutes * 60);
         desk.wait(minutes * 60 + 30);
         assert!(desk.state.accounts.is_empty());
         for session in [session, other] {
-            desk.sees(session, Source::Hook, Reading::Idle);
+            desk.sees(session, SignalSource::Hook, Reading::Idle);
         }
     }
     // After an hour without one, the count begins anew.
     desk.wait(2 * 3600);
     let since = desk.now;
-    desk.sees(session, Source::Hook, Reading::Limited { until: None });
+    desk.sees(session, SignalSource::Hook, Reading::Limited { until: None });
     assert_eq!(desk.state.accounts["scripted"].since(since).as_secs(), 15 * 60);
 }
 
@@ -316,7 +320,7 @@ fn a_stop_in_the_time_of_a_limit_wins() {
     let session = desk.idle("1");
     desk.wait(60);
     let reset = desk.now + Duration::from_secs(600);
-    desk.sees(session, Source::Hook, Reading::Limited { until: Some(reset) });
+    desk.sees(session, SignalSource::Hook, Reading::Limited { until: Some(reset) });
     desk.tell(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() });
     desk.ended(session);
     desk.wait(1200);
@@ -326,13 +330,13 @@ fn a_stop_in_the_time_of_a_limit_wins() {
 
 #[test]
 fn a_projects_daily_budget_holds_all_its_sessions_until_midnight() {
-    let mut desk = Desk::with(Settings::default());
+    let mut desk = Desk::with(DaemonSettings::default());
     desk.take(crate::budgets::no_word_about_idleness());
     let config = ao_core::project::ProjectConfig {
         path: "~/app".into(),
         default_branch: "main".into(),
         max_live: None,
-        daily: Limits { micros: Some(2_000_000), ..Limits::default() },
+        daily: SpendLimits { micros: Some(2_000_000), ..SpendLimits::default() },
         ..Default::default()
     };
     let configure = ao_core::project::ProjectInput::Configure(Box::new(config));
@@ -376,10 +380,10 @@ fn a_limit_hides_neither_a_question_nor_a_block_nor_a_crash() {
     let mut desk = Desk::new();
     let [asks, blocked, crashed, idle] = ["1", "2", "3", "4"].map(|key| desk.idle(key));
     desk.wait(1);
-    desk.sees(asks, Source::Hook, asking());
-    desk.sees(blocked, Source::Hook, Reading::Blocked { on: "the licence".into() });
+    desk.sees(asks, SignalSource::Hook, asking());
+    desk.sees(blocked, SignalSource::Hook, Reading::Blocked { on: "the licence".into() });
     for _ in 0..=desk.state.settings.restarts {
-        desk.sees(crashed, Source::Process, Reading::Exited { code: Some(1) });
+        desk.sees(crashed, SignalSource::Process, Reading::Exited { code: Some(1) });
         desk.ended(crashed);
         desk.wait(120);
         if desk.status(crashed).starts_with("starting") {
@@ -405,8 +409,8 @@ fn a_crash_under_the_limit_of_another_is_no_limit_of_its_own() {
     let mut desk = Desk::new();
     let (crashed, limited) = (desk.idle("1"), desk.idle("2"));
     let until = Some(desk.now + std::time::Duration::from_secs(600));
-    desk.sees(limited, Source::Protocol, Reading::Limited { until });
-    desk.sees(crashed, Source::Process, Reading::Exited { code: None });
+    desk.sees(limited, SignalSource::Protocol, Reading::Limited { until });
+    desk.sees(crashed, SignalSource::Process, Reading::Exited { code: None });
     desk.ended(crashed);
     desk.wait(700);
     let why = format!("{:?}", desk.session(crashed).phase);
@@ -419,16 +423,16 @@ fn an_exit_with_0_after_a_limit_is_no_end_of_the_turn() {
     for late in [false, true] {
         let mut desk = Desk::new();
         let session = desk.idle("1");
-        desk.sees(session, Source::Protocol, Reading::Working { doing: String::new() });
+        desk.sees(session, SignalSource::Protocol, Reading::Working { doing: String::new() });
         let limited = Reading::Limited { until: Some(desk.now + std::time::Duration::from_secs(600)) };
         let exited = Reading::Exited { code: Some(0) };
         if late {
-            desk.sees(session, Source::Process, exited);
+            desk.sees(session, SignalSource::Process, exited);
             desk.ended(session);
-            desk.sees(session, Source::Protocol, limited);
+            desk.sees(session, SignalSource::Protocol, limited);
         } else {
-            desk.sees(session, Source::Protocol, limited);
-            desk.sees(session, Source::Process, exited);
+            desk.sees(session, SignalSource::Protocol, limited);
+            desk.sees(session, SignalSource::Process, exited);
             desk.ended(session);
         }
         assert!(desk.status(session).starts_with("rate_limited"), "{late}: {}", desk.status(session));
@@ -441,7 +445,7 @@ fn an_exit_with_0_after_a_limit_is_no_end_of_the_turn() {
 #[test]
 fn a_resume_under_a_limit_says_until_when_and_is_refused() {
     for (auto_resume, then) in [(true, "resumes automatically"), (false, "`ao resume`")] {
-        let mut desk = Desk::with(Settings { auto_resume, ..Settings::default() });
+        let mut desk = Desk::with(DaemonSettings { auto_resume, ..DaemonSettings::default() });
         let session = desk.idle("1");
         limit(&mut desk, 600);
         let until = desk.state.accounts["scripted"].utc();

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::Subject;
-use ao_core::notice::{Hold, Level, Notice, NoticeInput};
+use ao_core::notice::{Notice, NoticeHold, NoticeInput, NoticeLevel};
 use ao_core::{Effect, Input, NoticeId, Scope, Timestamp, wants};
 
 use crate::desk::{Desk, app, asking};
 
 impl Desk {
-    fn raise(&mut self, level: Level, key: &str, text: &str) -> NoticeId {
+    fn raise(&mut self, level: NoticeLevel, key: &str, text: &str) -> NoticeId {
         let subject = Subject::Project(app());
-        self.take(Input::tell(level, subject, key, text));
+        self.take(Input::notify(level, subject, key, text));
         *self.state.notices.keys().next_back().expect("it is raised")
     }
 
@@ -40,7 +40,7 @@ impl Desk {
         self.input(notice, NoticeInput::Failed { channel, tries, why: "it is down".into(), wait });
     }
 
-    fn hold(&mut self, notice: NoticeId, channel: &str, seconds: u64, hold: Hold) {
+    fn hold(&mut self, notice: NoticeId, channel: &str, seconds: u64, hold: NoticeHold) {
         let (tries, until) = (self.tries(notice, channel), self.now + Duration::from_secs(seconds));
         self.input(notice, NoticeInput::Held { channel: channel.into(), tries, until, hold });
     }
@@ -64,7 +64,7 @@ impl Desk {
 #[test]
 fn a_notice_goes_its_own_way_on_each_channel() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "done");
+    let notice = desk.raise(NoticeLevel::Info, "a", "done");
     assert_eq!(desk.to_tell(), [": done"], "first it is asked whom it is for");
     desk.address(notice, &["desk", "ops", "team"]);
     assert_eq!(desk.to_tell(), ["desk: done", "ops: done", "team: done"]);
@@ -85,7 +85,7 @@ fn a_notice_goes_its_own_way_on_each_channel() {
 #[test]
 fn a_channel_that_always_fails_is_given_up_and_the_others_have_it() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "done");
+    let notice = desk.raise(NoticeLevel::Info, "a", "done");
     desk.address(notice, &["desk", "ops"]);
     desk.have_told(notice, "desk");
     let mut tries = 0;
@@ -102,7 +102,7 @@ fn a_channel_that_always_fails_is_given_up_and_the_others_have_it() {
 fn a_channel_that_wants_to_be_left_alone_is() {
     for (wait, pause) in [(None, 1), (Some(0), 1), (Some(90), 90)] {
         let mut desk = Desk::new();
-        let notice = desk.raise(Level::Info, "a", "done");
+        let notice = desk.raise(NoticeLevel::Info, "a", "done");
         desk.address(notice, &["desk"]);
         desk.fails(notice, "desk", wait);
         desk.wait(pause - 1);
@@ -115,7 +115,7 @@ fn a_channel_that_wants_to_be_left_alone_is() {
 #[test]
 fn with_nobody_to_tell_it_is_told() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "done");
+    let notice = desk.raise(NoticeLevel::Info, "a", "done");
     desk.address(notice, &[]);
     assert!(desk.state.notices.is_empty());
     assert_eq!(desk.count("notice.sent"), 1);
@@ -124,7 +124,7 @@ fn with_nobody_to_tell_it_is_told() {
 #[test]
 fn a_late_word_changes_nothing() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "done");
+    let notice = desk.raise(NoticeLevel::Info, "a", "done");
     desk.address(notice, &["desk"]);
     desk.fails(notice, "desk", None);
     let before = desk.state.clone();
@@ -134,7 +134,7 @@ fn a_late_word_changes_nothing() {
         NoticeInput::Told { channel: "stranger".into(), tries: 0 },
         NoticeInput::Failed { channel: Some("desk".into()), tries: 0, why: "late".into(), wait: None },
         NoticeInput::Failed { channel: None, tries: 0, why: "late".into(), wait: None },
-        NoticeInput::Held { channel: "desk".into(), tries: 0, until: Timestamp(0), hold: Hold::Quiet },
+        NoticeInput::Held { channel: "desk".into(), tries: 0, until: Timestamp(0), hold: NoticeHold::Quiet },
         NoticeInput::Due,
     ] {
         desk.input(notice, late);
@@ -145,11 +145,11 @@ fn a_late_word_changes_nothing() {
 #[test]
 fn what_is_held_waits_without_counting_and_then_comes() {
     let mut desk = Desk::new();
-    let notices = ["a", "b", "c"].map(|key| desk.raise(Level::Info, key, key));
+    let notices = ["a", "b", "c"].map(|key| desk.raise(NoticeLevel::Info, key, key));
     for notice in notices {
         desk.address(notice, &["desk", "team"]);
         desk.have_told(notice, "team");
-        desk.hold(notice, "desk", 3600, Hold::Quiet);
+        desk.hold(notice, "desk", 3600, NoticeHold::Quiet);
     }
     desk.wait(3599);
     assert!(desk.to_tell().is_empty());
@@ -162,10 +162,13 @@ fn what_is_held_waits_without_counting_and_then_comes() {
 #[test]
 fn a_channel_cannot_keep_time_from_passing() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "a");
+    let notice = desk.raise(NoticeLevel::Info, "a", "a");
     desk.address(notice, &["desk"]);
     let until = desk.now - Duration::from_secs(60);
-    desk.input(notice, NoticeInput::Held { channel: "desk".into(), tries: 0, until, hold: Hold::Quiet });
+    desk.input(
+        notice,
+        NoticeInput::Held { channel: "desk".into(), tries: 0, until, hold: NoticeHold::Quiet },
+    );
     assert!(desk.to_tell().is_empty());
     desk.wait(1);
     assert_eq!(desk.to_tell(), ["desk: a"]);
@@ -174,15 +177,22 @@ fn a_channel_cannot_keep_time_from_passing() {
 #[test]
 fn many_that_were_held_come_as_one_and_each_is_in_it() {
     let mut desk = Desk::new();
-    for (key, level) in [("a", Level::Info), ("b", Level::Action), ("c", Level::Info), ("d", Level::Warning)]
-    {
+    for (key, level) in [
+        ("a", NoticeLevel::Info),
+        ("b", NoticeLevel::Action),
+        ("c", NoticeLevel::Info),
+        ("d", NoticeLevel::Warning),
+    ] {
         let notice = desk.raise(level, key, &format!("news {key}\nand more"));
         desk.address(notice, &["desk", "team"]);
-        desk.hold(notice, "desk", 60, Hold::Quiet);
+        desk.hold(notice, "desk", 60, NoticeHold::Quiet);
     }
     desk.wait(60);
     let digest = desk.state.notices.values().next_back().unwrap().clone();
-    assert_eq!((digest.gathered, digest.level, digest.channel.as_deref()), (4, Level::Action, Some("desk")));
+    assert_eq!(
+        (digest.gathered, digest.level, digest.channel.as_deref()),
+        (4, NoticeLevel::Action, Some("desk"))
+    );
     assert_eq!(digest.subject, Subject::Project(app()));
     assert_eq!(
         digest.text,
@@ -199,9 +209,9 @@ fn many_that_were_held_come_as_one_and_each_is_in_it() {
 #[test]
 fn a_digest_is_told_together_even_if_it_is_one() {
     let mut desk = Desk::new();
-    let notice = desk.raise(Level::Info, "a", "news");
+    let notice = desk.raise(NoticeLevel::Info, "a", "news");
     desk.address(notice, &["desk"]);
-    desk.hold(notice, "desk", 60, Hold::Digest);
+    desk.hold(notice, "desk", 60, NoticeHold::Digest);
     desk.wait(60);
     let digest = desk.state.notices.values().next().unwrap();
     assert_eq!((digest.gathered, digest.text.as_str()), (1, "news"));
@@ -212,16 +222,16 @@ fn a_digest_is_told_together_even_if_it_is_one() {
 fn a_digest_that_is_held_in_its_turn_keeps_its_lines() {
     let mut desk = Desk::new();
     for key in ["a", "b"] {
-        let notice = desk.raise(Level::Info, key, key);
+        let notice = desk.raise(NoticeLevel::Info, key, key);
         desk.address(notice, &["desk"]);
-        desk.hold(notice, "desk", 60, Hold::Digest);
+        desk.hold(notice, "desk", 60, NoticeHold::Digest);
     }
     desk.wait(60);
     let first = *desk.state.notices.keys().next_back().unwrap();
-    desk.hold(first, "desk", 60, Hold::Digest);
-    let late = desk.raise(Level::Info, "c", "c");
+    desk.hold(first, "desk", 60, NoticeHold::Digest);
+    let late = desk.raise(NoticeLevel::Info, "c", "c");
     desk.address(late, &["desk"]);
-    desk.hold(late, "desk", 60, Hold::Digest);
+    desk.hold(late, "desk", 60, NoticeHold::Digest);
     desk.wait(60);
     assert_eq!(desk.to_tell(), ["desk: 3 notices:\n· info: a\n· info: b\n· info: c"]);
     assert_eq!(desk.state.notices.len(), 1);
@@ -231,10 +241,10 @@ fn a_digest_that_is_held_in_its_turn_keeps_its_lines() {
 fn each_channel_has_a_digest_of_its_own() {
     let mut desk = Desk::new();
     for key in ["a", "b"] {
-        let notice = desk.raise(Level::Info, key, key);
+        let notice = desk.raise(NoticeLevel::Info, key, key);
         desk.address(notice, &["desk", "team"]);
-        desk.hold(notice, "desk", 60, Hold::Digest);
-        desk.hold(notice, "team", 60, Hold::Digest);
+        desk.hold(notice, "desk", 60, NoticeHold::Digest);
+        desk.hold(notice, "team", 60, NoticeHold::Digest);
     }
     desk.wait(60);
     let text = "2 notices:\n· info: a\n· info: b";
@@ -246,15 +256,15 @@ fn a_question_that_was_answered_in_the_night_is_not_told_in_the_morning() {
     let mut desk = Desk::new();
     desk.take(crate::budgets::no_word_about_idleness());
     let session = desk.idle("1");
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     let [notice] = desk.state.notices.values().cloned().collect::<Vec<_>>().try_into().unwrap();
     assert!(notice.incident.is_some());
     assert_eq!(notice.about.session.as_deref(), Some("app-1"));
     assert_eq!(notice.about.project, Some(app()));
     desk.address(notice.id, &["desk", "ops"]);
-    desk.hold(notice.id, "desk", 8 * 3600, Hold::Quiet);
+    desk.hold(notice.id, "desk", 8 * 3600, NoticeHold::Quiet);
     desk.now = desk.now + Duration::from_secs(5);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(3600);
     assert_eq!(desk.count("notice.withdrawn"), 1);
     // What was under way meanwhile is seen through.
@@ -270,7 +280,7 @@ fn a_question_says_how_to_answer_it() {
     ] {
         let mut desk = Desk::new();
         let session = desk.idle("1");
-        desk.sees(session, Source::Hook, Reading::Asking { question: question.into() });
+        desk.sees(session, SignalSource::Hook, Reading::Asking { question: question.into() });
         let told = desk.told();
         assert!(told[0].ends_with(&format!("Answer with: {answer}")), "{told:?}");
     }

@@ -1,8 +1,8 @@
 //! Messages: never lost, never twice, never rude.
 
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::input::SpawnRequest;
-use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput, Stage};
+use ao_core::session::{DeliveryStage, MessageKind, NewMessage, Sender, SessionInput};
 use ao_core::{Input, Refusal};
 
 use crate::desk::{Desk, TYPED, asking, exited, message, request, working};
@@ -27,12 +27,12 @@ fn a_message_waits_for_the_end_of_the_turn_and_keeps_its_place() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.send(session, "first");
     desk.send(session, "second");
     assert_eq!(desk.wants(session), Vec::<String>::new());
     desk.wait(10);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     let texts = |desk: &Desk| desk.session(session).outbox.current.clone().unwrap().text;
     assert_eq!(texts(&desk), "first");
     desk.write(session);
@@ -47,17 +47,17 @@ fn an_agent_that_is_being_told_something_is_not_idle() {
     let session = desk.spawn("1");
     desk.make_ready(session);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_eq!(desk.status(session), "starting: its task is being given to it");
     desk.write(session);
     assert_eq!(desk.status(session), "starting: its task is being given to it");
     let task = desk.session(session).outbox.current.clone().unwrap().text;
     desk.wait(1);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.prove(session, &task);
     assert!(desk.status(session).starts_with("working: "), "{}", desk.status(session));
     desk.wait(10);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_eq!(desk.status(session), "idle: the turn has ended; the agent is at its prompt");
 
     desk.wait(10);
@@ -72,7 +72,7 @@ fn an_agent_that_is_being_told_something_is_not_idle() {
     assert_eq!(desk.status(session), "idle: the turn has ended; the agent is at its prompt");
     // Tried again for hours, it does not seem to begin to work each time.
     desk.wait(61);
-    assert_eq!(desk.session(session).outbox.current.as_ref().unwrap().stage, Stage::Writing);
+    assert_eq!(desk.session(session).outbox.current.as_ref().unwrap().stage, DeliveryStage::Writing);
     assert_eq!(desk.status(session), "idle: the turn has ended; the agent is at its prompt");
 }
 
@@ -82,7 +82,7 @@ fn an_interrupt_goes_ahead_into_the_running_turn() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.send(session, "later");
     desk.tell(session, message("stop that", true));
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "stop that");
@@ -94,12 +94,12 @@ fn nothing_is_typed_into_a_dialog() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(10);
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     desk.send(session, "hello");
     desk.tell(session, message("urgent", true));
     desk.wait(3600);
     assert_eq!(desk.session(session).outbox.current, None);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "urgent");
 }
 
@@ -109,7 +109,7 @@ fn nothing_is_typed_over_a_person() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(60);
-    desk.sees(session, Source::Terminal, Reading::HumanTyped);
+    desk.sees(session, SignalSource::Terminal, Reading::HumanTyped);
     desk.wait(2);
     desk.send(session, "hello");
     assert_eq!(desk.wants(session), Vec::<String>::new());
@@ -165,11 +165,11 @@ fn an_agent_that_dies_with_a_message_unproven_is_asked_again_under_the_same_numb
     let session = desk.idle("1");
     desk.send(session, "hello");
     desk.write(session);
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.ended(session);
     desk.wait(5);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(1);
     assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try 2)")]);
     desk.prove(session, "hello");
@@ -181,7 +181,7 @@ fn news_is_gathered_and_what_is_outdated_is_replaced() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(10);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     let news = |problem: &str, body: &str| {
         let incident = ao_core::incident::IncidentKey {
             subject: ao_core::incident::Subject::Session(session),
@@ -201,10 +201,10 @@ fn news_is_gathered_and_what_is_outdated_is_replaced() {
     desk.tell(session, news("lint", "lint fails at c2"));
     desk.send(session, "And a word from me.");
     desk.wait(10);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     let current = desk.session(session).outbox.current.clone().unwrap();
     assert_eq!(current.text, "test fails at c1\n\nlint fails at c2");
-    assert_eq!(current.stage, Stage::Writing);
+    assert_eq!(current.stage, DeliveryStage::Writing);
     assert_eq!(desk.session(session).outbox.waiting.len(), 1);
 }
 

@@ -1,7 +1,9 @@
 //! Whose pull request it is, when nobody has said so.
 
-use ao_core::pull::{Author, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::{CheckedOut, Role, SessionInput};
+use ao_core::pull::{
+    AuthorFacts, AuthorStanding, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict,
+};
+use ao_core::session::{CheckedOut, SessionInput, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{Commit, Input, PullId, SessionId};
 
@@ -127,7 +129,7 @@ fn a_strangers_pull_request_and_one_that_could_be_anybodys_are_nobodys() {
     let branch = desk.session(one).spec.branch.clone();
     desk.sees_pull(1, |facts| {
         facts.head_branch = branch;
-        facts.author = Author { login: "mallory".into(), standing: Standing::Outsider };
+        facts.author = AuthorFacts { login: "mallory".into(), standing: AuthorStanding::Outsider };
     });
     assert_eq!(desk.owner(1), None);
     desk.stands(one, "a", "c1");
@@ -169,7 +171,7 @@ fn a_reviewer_ends_with_its_review() {
     let mut desk = Desk::new();
     let mut wish = crate::desk::request("review", crate::desk::TYPED);
     wish.task = None;
-    wish.role = Role::Reviewer;
+    wish.role = SessionRole::Reviewer;
     wish.name = Some("app-review-1".into());
     wish.origin = Origin::Read { commit: "c1".into(), pull: pull(1) };
     desk.take(Input::Spawn(Box::new(wish)));
@@ -178,7 +180,7 @@ fn a_reviewer_ends_with_its_review() {
     desk.launch(reviewer);
     let review = ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "app-review-1".into(), standing: Standing::Bot },
+        author: AuthorFacts { login: "app-review-1".into(), standing: AuthorStanding::Bot },
         verdict: ReviewVerdict::ChangesRequested,
         commit: Commit::new("c0"),
         body: "no tests".into(),

@@ -1,16 +1,16 @@
 //! What would run when: rounds within the caps, after blockers, and what waits for something else.
 
 use ao_core::assign::AutoAssign;
-use ao_core::plan::{Plan, Planned, plan};
+use ao_core::plan::{PlannedWork, WorkPlan, plan};
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::session::{HoldKind, SessionInput};
-use ao_core::{Input, Settings};
+use ao_core::{DaemonSettings, Input};
 
 use crate::desk::{Desk, app};
 
 fn desk(max_live: u32) -> Desk {
-    let mut desk = Desk::with(Settings { max_live, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live, ..DaemonSettings::default() });
     let config = ProjectConfig {
         path: "~/app".into(),
         default_branch: "main".into(),
@@ -21,8 +21,8 @@ fn desk(max_live: u32) -> Desk {
     desk
 }
 
-fn drawn(plan: &Plan) -> Vec<String> {
-    let one = |planned: &Planned| {
+fn drawn(plan: &WorkPlan) -> Vec<String> {
+    let one = |planned: &PlannedWork| {
         let key = planned.task.as_ref().map_or("-", |task| task.key.as_str());
         let round = planned.round.map_or("waits".into(), |round| round.to_string());
         let why = planned.obstacle.as_ref().map_or("", |obstacle| obstacle.word());
@@ -45,7 +45,7 @@ fn a_plan_goes_round_by_round_and_after_what_blocks() {
     desk.task("8", &["99"], false);
     desk.task_with("9", |facts| {
         facts.trusted = false;
-        facts.author = Some(Author { login: "eve".into(), standing: Standing::Outsider });
+        facts.author = Some(AuthorFacts { login: "eve".into(), standing: AuthorStanding::Outsider });
     });
     let found = plan(&desk.state, desk.now, None);
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_plan_goes_round_by_round_and_after_what_blocks() {
     );
     assert_eq!(found.next[4].blocked_by.len(), 2);
     let other = plan(&desk.state, desk.now, Some(&ao_core::ProjectId::new("other")));
-    assert_eq!(other, Plan::default());
+    assert_eq!(other, WorkPlan::default());
 }
 
 #[test]

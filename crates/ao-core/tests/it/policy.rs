@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_core::incident::{EscalationLevel, IncidentKind};
-use ao_core::policy::{Finding, Freeze, HumanNeed, Policy, Scan, Trust};
-use ao_core::project::{ProjectInput, Suspicion};
+use ao_core::policy::{AgentTrust, Freeze, HumanNeed, Policy, ScanFinding, ScanResult};
+use ao_core::project::{ProjectInput, RepositorySuspicion};
 use ao_core::pull::{
-    Author, ChangeSize, CheckState, Mergeable, PullFacts, PullInput, PullState, ReviewFacts, ReviewVerdict,
-    Standing,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckState, Mergeable, PullFacts, PullInput, PullState,
+    ReviewFacts, ReviewVerdict,
 };
 use ao_core::session::{AgentAbilities, AgentChoice};
 use ao_core::{Commit, Event, Input, Timestamp};
@@ -26,7 +26,7 @@ fn seen(desk: &mut Desk, change: impl FnOnce(&mut PullFacts)) {
 fn approved_by(logins: &[&str]) -> Vec<ReviewFacts> {
     let review = |login: &&str| ReviewFacts {
         id: (*login).to_owned(),
-        author: Author { login: (*login).to_owned(), standing: Standing::Member },
+        author: AuthorFacts { login: (*login).to_owned(), standing: AuthorStanding::Member },
         verdict: ReviewVerdict::Approved,
         commit: Commit::new("c1"),
         body: String::new(),
@@ -72,7 +72,7 @@ fn nothing_is_queued_unless_it_was_switched_on_and_off_counts_more() {
         (Some(false), Some(true), false),
         (Some(true), Some(false), false),
     ] {
-        let mut settings = ao_core::Settings::default();
+        let mut settings = ao_core::DaemonSettings::default();
         if let Some(auto) = reaction {
             let patch = ao_core::reaction::ReactionPatch { auto: Some(auto), ..Default::default() };
             settings.reactions.insert(ao_core::incident::IncidentKind::ApprovedAndGreen, patch);
@@ -160,12 +160,12 @@ fn what_was_not_looked_through_waits_and_a_new_head_is_looked_through_anew() {
     say(&mut desk, policy);
     seen(&mut desk, |_| {});
     assert!(!is_queued(&desk));
-    let scan = |head: &str, found: &[u32]| Scan {
+    let scan = |head: &str, found: &[u32]| ScanResult {
         head: Commit::new(head),
         rules: rules.clone(),
         found: found
             .iter()
-            .map(|line| Finding { file: "src/a.rs".into(), line: *line, rule: "github-pat".into() })
+            .map(|line| ScanFinding { file: "src/a.rs".into(), line: *line, rule: "github-pat".into() })
             .collect(),
         more: false,
         failed: None,
@@ -190,7 +190,8 @@ fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_i
     let mut desk = Desk::new();
     let maker = with_pull(&mut desk);
     let agents = [("scripted", "none"), ("veteran", "high")].map(|(name, level)| (name.into(), level.into()));
-    let trust = Trust { agents: agents.into(), default: "high".into(), levels: Trust::known_levels() };
+    let trust =
+        AgentTrust { agents: agents.into(), default: "high".into(), levels: AgentTrust::known_levels() };
     let need = HumanNeed { authors: vec!["scripted".into()], ..HumanNeed::default() };
     say(&mut desk, Policy { approvals: 0, trust: vec![trust], human: vec![need], ..auto() });
     seen(&mut desk, |_| {});
@@ -221,7 +222,7 @@ fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_i
 fn a_repository_that_was_changed_is_a_persons_matter_until_it_is_confirmed() {
     let mut desk = Desk::new();
     with_pull(&mut desk);
-    let seen = |desk: &mut Desk, suspicions: Vec<Suspicion>| {
+    let seen = |desk: &mut Desk, suspicions: Vec<RepositorySuspicion>| {
         let input = ProjectInput::RepositorySeen { suspicions };
         desk.take(Input::Project { project: app(), input });
     };
@@ -229,7 +230,11 @@ fn a_repository_that_was_changed_is_a_persons_matter_until_it_is_confirmed() {
         let mut of = desk.state.incidents.values();
         of.find(|it| it.key.kind == IncidentKind::RepositoryChanged && it.absent.is_none()).cloned()
     };
-    let moved = Suspicion { what: "base main".into(), revision: "c2".into(), detail: "by `x`\nto c2".into() };
+    let moved = RepositorySuspicion {
+        what: "base main".into(),
+        revision: "c2".into(),
+        detail: "by `x`\nto c2".into(),
+    };
     seen(&mut desk, vec![moved.clone()]);
     let incident = open(&desk).expect("it is open");
     assert_eq!(incident.level, EscalationLevel::Person);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ao_core::errand::Order;
+use ao_core::errand::JobOrder;
 use ao_core::policy::{MergeRule, Policy};
 use ao_core::project::{Landing, ProjectConfig, ProjectInput};
 use ao_core::pull::{
-    Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing,
+    AuthorFacts, AuthorStanding, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict,
 };
-use ao_core::queue::{MergeRequest, QueueInput, QueueRules, Strategy, TestOutcome, Update};
+use ao_core::queue::{BranchUpdate, LandingStrategy, MergeRequest, QueueInput, QueueRules, TestOutcome};
 use ao_core::{Commit, Effect, Event, Input, Refusal, Scope, SessionId, wants};
 
 use crate::desk::{Desk, app};
@@ -20,7 +20,7 @@ fn approved(desk: &mut Desk, check: CheckState) {
     let mut seen = facts(desk, "c1", check);
     seen.reviews.push(ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "ann".into(), standing: Standing::Owner },
+        author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
         verdict: ReviewVerdict::Approved,
         commit: Commit::new("c1"),
         body: String::new(),
@@ -84,7 +84,7 @@ fn the_checks_that_policy_requires_are_run_on_what_lands() {
 #[test]
 fn what_no_person_requests_lands_in_the_configured_way() {
     let mut desk = Desk::new();
-    let landing = Landing { strategy: Strategy::Merge, delete_branch: true };
+    let landing = Landing { strategy: LandingStrategy::Merge, delete_branch: true };
     let config =
         ProjectConfig { path: "~/app".into(), default_branch: "main".into(), landing, ..Default::default() };
     let input = ProjectInput::Configure(Box::new(config));
@@ -92,11 +92,11 @@ fn what_no_person_requests_lands_in_the_configured_way() {
     queued(&mut desk);
     let effects = wanted(&desk);
     let [Effect::TestMerge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(order.strategy, Strategy::Merge);
+    assert_eq!(order.strategy, LandingStrategy::Merge);
     tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
     let effects = wanted(&desk);
     let [Effect::Merge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((order.strategy, order.delete_branch, &order.by), (Strategy::Merge, true, &None));
+    assert_eq!((order.strategy, order.delete_branch, &order.by), (LandingStrategy::Merge, true, &None));
 }
 
 /// What lands ahead moves its base, and its own checks begin anew on what was tested already.
@@ -219,7 +219,7 @@ fn what_has_landed_is_merged_at_once_and_not_queued_again() {
 
 #[test]
 fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_idle() {
-    for (update, orders) in [(Update::None, 0), (Update::Rebase, 1)] {
+    for (update, orders) in [(BranchUpdate::None, 0), (BranchUpdate::Rebase, 1)] {
         let mut desk = Desk::new();
         keep_up(&mut desk, update);
         with_pull(&mut desk);
@@ -235,7 +235,7 @@ fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_i
 fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
     let approval = ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "ann".into(), standing: Standing::Owner },
+        author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
         verdict: ReviewVerdict::Approved,
         commit: Commit::new("c1"),
         body: String::new(),
@@ -247,7 +247,7 @@ fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
         (Mergeable::Clean, vec![approval], 0),
     ] {
         let mut desk = Desk::new();
-        keep_up(&mut desk, Update::Rebase);
+        keep_up(&mut desk, BranchUpdate::Rebase);
         with_pull(&mut desk);
         desk.now = desk.now + Duration::from_secs(1);
         // No check is green yet, so that nothing is queued by itself.
@@ -256,12 +256,12 @@ fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
         desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(now)) });
         say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1"), branch: None });
         let rebases = desk.state.errands.values();
-        let rebases = rebases.filter(|errand| matches!(errand.order, Order::Rebase { .. }));
+        let rebases = rebases.filter(|errand| matches!(errand.order, JobOrder::Rebase { .. }));
         assert_eq!(rebases.count(), orders, "{mergeable:?}");
     }
 }
 
-fn keep_up(desk: &mut Desk, update: Update) {
+fn keep_up(desk: &mut Desk, update: BranchUpdate) {
     let mut config =
         ProjectConfig { path: "~/app".into(), default_branch: "main".into(), ..Default::default() };
     config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
@@ -276,7 +276,7 @@ fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
     desk.now = desk.now + Duration::from_secs(1);
     let mut ready = facts(&desk, "c1", CheckState::Passed);
     ready.size.files = vec![".ao/policy.yaml".into()];
-    let owner = Author { login: "ann".into(), standing: Standing::Owner };
+    let owner = AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner };
     ready.reviews.push(ReviewFacts {
         id: "r1".into(),
         author: owner,
@@ -341,16 +341,17 @@ fn a_person_merges_what_the_default_policy_would_not_merge_unasked() {
     desk.now = desk.now + Duration::from_secs(1);
     let green = facts(&desk, "c1", CheckState::Passed);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(green)) });
-    let terms = MergeRequest { strategy: Some(Strategy::Rebase), delete_branch: Some(true), ..by_ann() };
+    let terms =
+        MergeRequest { strategy: Some(LandingStrategy::Rebase), delete_branch: Some(true), ..by_ann() };
     request(&mut desk, terms).unwrap();
     let effects = wanted(&desk);
     let [Effect::TestMerge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((order.strategy, order.checks), (Strategy::Rebase, true));
+    assert_eq!((order.strategy, order.checks), (LandingStrategy::Rebase, true));
     tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
     let effects = wanted(&desk);
     let [Effect::Merge { order, .. }] = &effects[..] else { panic!("{effects:?}") };
     let asked = (order.strategy, order.delete_branch, order.by.as_deref());
-    assert_eq!(asked, (Strategy::Rebase, true, Some("ann")));
+    assert_eq!(asked, (LandingStrategy::Rebase, true, Some("ann")));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Reactions in layers, with conditions and words of their own, and events that users tell of.
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{EscalationLevel, IncidentKind, Problem, ProblemId, Subject};
+use ao_core::incident::{EscalationLevel, IncidentKind, ObservedProblem, ProblemId, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
-use ao_core::reaction::{Action, Judge, ReactionPatch, Reactions, context, problem_of, rehearse, sample};
-use ao_core::{Event, Input, SessionId, Settings};
+use ao_core::reaction::{
+    ConditionJudge, ReactionAction, ReactionPatch, ReactionPatches, context, problem_of, rehearse, sample,
+};
+use ao_core::{DaemonSettings, Event, Input, SessionId};
 use serde_json::Value;
 
 use crate::desk::{Desk, app};
@@ -15,11 +17,11 @@ fn kind(word: &str) -> IncidentKind {
     word.parse().unwrap()
 }
 
-fn said(word: &str, patch: ReactionPatch) -> Reactions {
+fn said(word: &str, patch: ReactionPatch) -> ReactionPatches {
     [(kind(word), patch)].into()
 }
 
-fn own(action: Action) -> ReactionPatch {
+fn own(action: ReactionAction) -> ReactionPatch {
     ReactionPatch { action: Some(action), ..ReactionPatch::default() }
 }
 
@@ -77,14 +79,14 @@ fn the_nearest_word_counts_field_by_field() {
         message: Some(message.into()),
         ..ReactionPatch::default()
     };
-    let mut desk = Desk::with(Settings {
+    let mut desk = Desk::with(DaemonSettings {
         reactions: said("ci-failed", patch(Some(7), "top")),
         agent_reactions: [
             ("scripted".to_owned(), said("ci-failed", patch(None, "tool"))),
             ("ui".to_owned(), said("ci-failed", patch(Some(1), "specialist"))),
         ]
         .into(),
-        ..Settings::default()
+        ..DaemonSettings::default()
     });
     let project = ProjectConfig {
         path: "~/app".into(),
@@ -131,7 +133,8 @@ fn the_nearest_word_counts_field_by_field() {
 fn an_agent_is_told_in_the_words_of_the_configuration_with_the_failure_in_them() {
     let message = "{{ session.name }}: `{{ check.name }}` failed on {{ pr.title }}\n{{ errors }}try {{ attempt }} of {{ retries }}";
     let patch = ReactionPatch { message: Some(message.into()), ..ReactionPatch::default() };
-    let mut desk = Desk::with(Settings { reactions: said("ci-failed", patch), ..Settings::default() });
+    let mut desk =
+        Desk::with(DaemonSettings { reactions: said("ci-failed", patch), ..DaemonSettings::default() });
     let session = with_pull(&mut desk);
     failing(&mut desk);
     let told = on_its_way(&desk, session);
@@ -142,8 +145,10 @@ fn an_agent_is_told_in_the_words_of_the_configuration_with_the_failure_in_them()
 
 #[test]
 fn words_that_cannot_be_filled_in_are_replaced_by_the_usual_ones() {
-    let patch = ReactionPatch { message: Some("on {{ data.env }}".into()), ..own(Action::SendToAgent) };
-    let mut desk = Desk::with(Settings { reactions: said("deploy-failed", patch), ..Settings::default() });
+    let patch =
+        ReactionPatch { message: Some("on {{ data.env }}".into()), ..own(ReactionAction::SendToAgent) };
+    let mut desk =
+        Desk::with(DaemonSettings { reactions: said("deploy-failed", patch), ..DaemonSettings::default() });
     let session = desk.idle("1");
     raise(&mut desk, session, "{}");
     let told = on_its_way(&desk, session);
@@ -159,8 +164,9 @@ fn if_the_condition_does_not_hold_it_is_recorded_and_if_nobody_can_say_a_person_
         ("nothing", EscalationLevel::Person),
     ] {
         let patch = ReactionPatch { condition: Some(condition.into()), ..ReactionPatch::default() };
-        let mut desk = Desk::with(Settings { reactions: said("ci-failed", patch), ..Settings::default() });
-        desk.state = desk.state.clone().judged_by(Judge(judge));
+        let mut desk =
+            Desk::with(DaemonSettings { reactions: said("ci-failed", patch), ..DaemonSettings::default() });
+        desk.state = desk.state.clone().judged_by(ConditionJudge(judge));
         with_pull(&mut desk);
         failing(&mut desk);
         let found: Vec<EscalationLevel> =
@@ -176,8 +182,9 @@ fn a_condition_that_comes_to_hold_counts_for_what_is_open() {
         Ok(context["pr"]["labels"].as_array().is_some_and(|labels| !labels.is_empty()))
     }
     let patch = ReactionPatch { condition: Some("ready".into()), ..ReactionPatch::default() };
-    let mut desk = Desk::with(Settings { reactions: said("ci-failed", patch), ..Settings::default() });
-    desk.state = desk.state.clone().judged_by(Judge(ready));
+    let mut desk =
+        Desk::with(DaemonSettings { reactions: said("ci-failed", patch), ..DaemonSettings::default() });
+    desk.state = desk.state.clone().judged_by(ConditionJudge(ready));
     let session = with_pull(&mut desk);
     failing(&mut desk);
     assert!(desk.session(session).outbox.current.is_none());
@@ -190,8 +197,10 @@ fn a_condition_that_comes_to_hold_counts_for_what_is_open() {
 
 #[test]
 fn an_event_of_ones_own_stays_until_it_is_taken_back_and_is_new_when_it_says_something_new() {
-    let mut desk =
-        Desk::with(Settings { reactions: said("deploy-failed", own(Action::Notify)), ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings {
+        reactions: said("deploy-failed", own(ReactionAction::Notify)),
+        ..DaemonSettings::default()
+    });
     let session = desk.idle("1");
     raise(&mut desk, session, "1");
     raise(&mut desk, session, "1");
@@ -220,13 +229,13 @@ fn a_rehearsal_says_what_would_happen_and_leaves_no_trace() {
     let subject = Subject::Pull(pull());
     let problem = problem_of(&desk.state, desk.now, &subject, &IncidentKind::CiFailed, None).unwrap();
     let told = rehearse(&desk.state, desk.now, subject.clone(), problem);
-    assert_eq!(told.reaction.action, Action::SendToAgent);
+    assert_eq!(told.reaction.action, ReactionAction::SendToAgent);
     assert!(
         told.events.iter().any(|stamped| matches!(stamped.event, Event::Session(..))),
         "{:?}",
         told.events
     );
-    let label = Problem {
+    let label = ObservedProblem {
         kind: IncidentKind::LabelAdded,
         id: ProblemId::Label("x\u{202e}".into()),
         revision: "x".into(),
@@ -240,8 +249,10 @@ fn a_rehearsal_says_what_would_happen_and_leaves_no_trace() {
 /// What was found right against the sample must not fail against the real thing.
 #[test]
 fn every_documented_name_is_there_whatever_the_problem_is_about() {
-    let mut desk =
-        Desk::with(Settings { reactions: said("deploy-failed", own(Action::Record)), ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings {
+        reactions: said("deploy-failed", own(ReactionAction::Record)),
+        ..DaemonSettings::default()
+    });
     let session = with_pull(&mut desk);
     failing(&mut desk);
     raise(&mut desk, session, r#"{"data":{"env":"a\nb","list":["\u001b[2J"]}}"#);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ao_core::budget::{Budget, BudgetInput, Limits, Spend};
-use ao_core::evidence::{Activity, Reading, Source};
+use ao_core::budget::{BudgetInput, BudgetScope, SpendLimits, UsageTotal};
+use ao_core::evidence::{AgentActivity, Reading, SignalSource};
 use ao_core::pull::{
-    Author, CheckState, CommentFacts, PullFacts, PullInput, PullState, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullFacts, PullInput, PullState, ThreadFacts,
 };
 use ao_core::session::SessionInput;
-use ao_core::{Effect, EffectKey, Input, Refusal, SessionId, Settings};
+use ao_core::{DaemonSettings, Effect, EffectKey, Input, Refusal, SessionId};
 
 use crate::desk::{Desk, TYPED, asking, attempt, exited, message, request, stop, task, working};
 use crate::incidents::{facts, pull, red, with_pull};
@@ -18,14 +18,14 @@ fn an_agent_that_only_lives_and_shows_nothing_is_unknown_and_then_stuck() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(60);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     for _ in 0..60 {
         desk.wait(30);
-        let a = desk.signal(session, Source::Process, Reading::Alive { busy: false });
+        let a = desk.signal(session, SignalSource::Process, Reading::Alive { busy: false });
         let attempt = desk.session(session).attempt;
         desk.tell(session, SessionInput::Looked { attempt, signals: vec![a] });
     }
-    assert_eq!(desk.session(session).judgement.activity, Activity::Unknown);
+    assert_eq!(desk.session(session).judgement.activity, AgentActivity::Unknown);
 }
 
 #[test]
@@ -34,11 +34,11 @@ fn what_waited_for_a_limit_is_said_when_it_ends() {
     let session = desk.idle("1");
     desk.wait(60);
     let until = desk.now + Duration::from_secs(600);
-    desk.sees(session, Source::Hook, Reading::Limited { until: Some(until) });
+    desk.sees(session, SignalSource::Hook, Reading::Limited { until: Some(until) });
     desk.send(session, "go on");
     for _ in 0..120 {
         desk.wait(30);
-        desk.sees(session, Source::Process, Reading::Alive { busy: false });
+        desk.sees(session, SignalSource::Process, Reading::Alive { busy: false });
     }
     assert!(!desk.wants(session).is_empty(), "message never delivered");
 }
@@ -60,16 +60,16 @@ fn a_session_restored_before_it_ever_ran_has_its_task() {
     desk.tell(session, SessionInput::Restore);
     desk.launch(session);
     desk.wait(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert!(!desk.session(session).outbox.is_empty(), "no task");
 }
 
 #[test]
 fn a_message_sent_while_a_crashed_process_is_ended_wakes_it() {
-    let mut desk = Desk::with(Settings { restarts: 0, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { restarts: 0, ..DaemonSettings::default() });
     let session = desk.idle("1");
     desk.wait(5);
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.send(session, "please go on"); // while its end is under way
     desk.ended(session);
     desk.wait(7200);
@@ -121,9 +121,9 @@ fn a_late_word_of_an_exit_does_not_end_a_living_agent() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(10);
-    let late = desk.signal(session, Source::Hook, exited(1));
+    let late = desk.signal(session, SignalSource::Hook, exited(1));
     desk.wait(10);
-    desk.sees(session, Source::Process, Reading::Alive { busy: true });
+    desk.sees(session, SignalSource::Process, Reading::Alive { busy: true });
     desk.tell(session, SessionInput::Signal(late));
     assert!(!desk.status(session).starts_with("stopping"));
 }
@@ -133,7 +133,7 @@ fn an_open_dialog_is_looked_at_now_and_then() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(60);
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     desk.send(session, "hello");
     desk.wait(7200);
     assert!(desk.wants(session).iter().any(|w| w.starts_with("look")));
@@ -144,10 +144,10 @@ fn work_on_the_screen_is_believed_within_seconds_of_the_dialog() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.wait(60);
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     desk.now = desk.now + Duration::from_secs(2);
     for i in 0..9 {
-        desk.sees(session, Source::Terminal, working());
+        desk.sees(session, SignalSource::Terminal, working());
         if i == 6 {
             assert!(desk.status(session).starts_with("working"));
         }
@@ -157,7 +157,7 @@ fn work_on_the_screen_is_believed_within_seconds_of_the_dialog() {
 
 #[test]
 fn a_message_that_was_given_up_does_not_take_the_proof_of_a_longer_one() {
-    let mut desk = Desk::with(Settings { delivery_tries: 1, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { delivery_tries: 1, ..DaemonSettings::default() });
     let session = desk.idle("1");
     desk.wait(60);
     desk.send(session, "go on");
@@ -184,7 +184,7 @@ fn see(desk: &mut Desk, check: CheckState, comments: Vec<CommentFacts>) {
 fn comment(id: &str, body: &str) -> CommentFacts {
     CommentFacts {
         id: id.into(),
-        author: Author { login: "bob".into(), standing: Standing::Member },
+        author: AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member },
         body: body.into(),
         url: "https://forge.invalid/7#c".into(),
         revision: "1".into(),
@@ -195,7 +195,7 @@ fn comment(id: &str, body: &str) -> CommentFacts {
 fn busy_with_a_pull(desk: &mut Desk) -> SessionId {
     let session = with_pull(desk);
     desk.wait(5);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     session
 }
 
@@ -206,7 +206,7 @@ fn a_second_comment_does_not_push_the_first_one_out() {
     see(&mut desk, CheckState::Pending, vec![comment("c1", "FIRST")]);
     see(&mut desk, CheckState::Pending, vec![comment("c1", "FIRST"), comment("c2", "SECOND")]);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     let text = desk.session(session).outbox.current.clone().unwrap().text;
     assert!(text.contains("FIRST") && text.contains("SECOND"));
 }
@@ -219,7 +219,7 @@ fn news_that_was_taken_back_is_said_when_the_problem_returns() {
     see(&mut desk, CheckState::Passed, vec![]);
     see(&mut desk, red("E1"), vec![]);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(1500);
     assert!(!desk.session(session).outbox.is_empty(), "the agent was never told");
 }
@@ -243,12 +243,12 @@ fn an_interrupt_overtakes_what_only_waits_for_its_proof() {
     desk.send(session, "one");
     desk.write(session);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.tell(session, message("STOP", true));
     desk.wait(3);
     for _ in 0..100 {
         desk.wait(30);
-        desk.sees(session, Source::Hook, working());
+        desk.sees(session, SignalSource::Hook, working());
     }
     assert!(desk.wants(session).iter().any(|w| w.starts_with("deliver")));
 }
@@ -258,9 +258,9 @@ fn an_interrupt_overtakes_what_only_waits_for_its_proof() {
 fn neither_a_restore_nor_a_new_attempt_hands_out_a_fresh_budget() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let limits = Limits { micros: Some(2_000_000), ..Limits::default() };
+    let limits = SpendLimits { micros: Some(2_000_000), ..SpendLimits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
-    let spend = Spend { micros: Some(1_200_000), turns: 1, ..Spend::default() };
+    let spend = UsageTotal { micros: Some(1_200_000), turns: 1, ..UsageTotal::default() };
     desk.spends(session, spend);
     desk.tell(session, stop());
     desk.ended(session);
@@ -284,7 +284,7 @@ fn neither_a_restore_nor_a_new_attempt_hands_out_a_fresh_budget() {
 fn an_agent_that_reports_nothing_is_held_by_our_own_count_of_turns_and_time() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let limits = Limits { turns: Some(2), ..Limits::default() };
+    let limits = SpendLimits { turns: Some(2), ..SpendLimits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
     desk.send(session, "and another thing");
     desk.write(session);
@@ -292,7 +292,7 @@ fn an_agent_that_reports_nothing_is_held_by_our_own_count_of_turns_and_time() {
     assert_eq!(desk.status(session), "capped: its budget is spent: turns 2 of 2");
 
     let session = desk.idle("2");
-    let limits = Limits { seconds: Some(600), ..Limits::default() };
+    let limits = SpendLimits { seconds: Some(600), ..SpendLimits::default() };
     desk.tell(session, SessionInput::Resume { limits: Some(limits) });
     desk.wait(590);
     assert!(desk.status(session).starts_with("idle"), "{}", desk.status(session));
@@ -309,7 +309,7 @@ fn an_agent_that_reports_nothing_is_held_by_our_own_count_of_turns_and_time() {
 fn a_message_does_not_wake_a_session_whose_task_is_closed() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     desk.task("1", &[], false);
     desk.task("1", &[], true);
@@ -319,15 +319,15 @@ fn a_message_does_not_wake_a_session_whose_task_is_closed() {
 
 #[test]
 fn a_thousand_sessions_let_go_at_once_are_let_go_in_one_step() {
-    let mut desk = Desk::with(Settings { max_live: 0, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 0, ..DaemonSettings::default() });
     for n in 0..300 {
         desk.take(Input::Spawn(Box::new(request(&n.to_string(), TYPED))));
     }
-    let daily = Limits { turns: Some(0), ..Limits::default() };
-    desk.take(Input::Configure(Box::new(Settings { max_live: 0, daily, ..Settings::default() })));
-    desk.take(Input::Budget { budget: Budget::Day, input: BudgetInput::Count });
+    let daily = SpendLimits { turns: Some(0), ..SpendLimits::default() };
+    desk.take(Input::Configure(Box::new(DaemonSettings { max_live: 0, daily, ..DaemonSettings::default() })));
+    desk.take(Input::Budget { budget: BudgetScope::Day, input: BudgetInput::Count });
     assert_eq!(desk.count("session.held"), 300);
-    let limits = Limits::default();
-    desk.take(Input::Budget { budget: Budget::Day, input: BudgetInput::Raise { limits } });
+    let limits = SpendLimits::default();
+    desk.take(Input::Budget { budget: BudgetScope::Day, input: BudgetInput::Raise { limits } });
     assert_eq!(desk.count("session.released"), 300);
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use ao_core::assign::task_obstacle;
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::IncidentKind;
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullInput, PullState};
-use ao_core::session::{AgentAbilities, Phase, Role, SessionEvent, SessionInput};
+use ao_core::session::{AgentAbilities, Phase, SessionEvent, SessionInput, SessionRole};
 use ao_core::{Commit, Event, Input, PullId, SessionId};
 
 use crate::assign::{begin, caps, ordered, picking, specialist};
@@ -73,13 +73,13 @@ fn news_puts_it_into_the_line_again_with_its_conversation() {
     desk.send(first, "The reviewer asks for a test.");
     assert!(matches!(desk.session(first).phase, Phase::Queued { .. }), "it waits for its turn");
     assert_eq!(desk.state.slots_taken(), 1);
-    desk.sees(second, Source::Hook, Reading::Idle);
+    desk.sees(second, SignalSource::Hook, Reading::Idle);
     desk.write(second);
     desk.prove(second, "Do task 2.");
     desk.wait(1);
-    desk.sees(second, Source::Hook, working());
+    desk.sees(second, SignalSource::Hook, working());
     desk.wait(1);
-    desk.sees(second, Source::Hook, Reading::Idle);
+    desk.sees(second, SignalSource::Hook, Reading::Idle);
     assert!(!gives_way(&desk, second), "it has nothing to show yet, and may be about to go on");
     propose(&mut desk, second, 2);
     assert!(gives_way(&desk, second));
@@ -87,7 +87,7 @@ fn news_puts_it_into_the_line_again_with_its_conversation() {
     assert_eq!(desk.wants(first), [format!("launch {first} (attempt 2, try 0)")]);
     desk.launch(first);
     assert_eq!(desk.session(first).launch.conversation, conversation, "it knows what it was about");
-    desk.sees(first, Source::Hook, Reading::Idle);
+    desk.sees(first, SignalSource::Hook, Reading::Idle);
     assert_eq!(desk.session(first).outbox.current.clone().unwrap().text, "The reviewer asks for a test.");
 }
 
@@ -107,13 +107,13 @@ fn nobody_gives_way_in_the_middle_of_something() {
     type Change = fn(&mut Desk, SessionId);
     let busy: [(&str, Change); 4] = [
         ("it works", |desk, session| {
-            desk.sees(session, Source::Hook, working());
+            desk.sees(session, SignalSource::Hook, working());
         }),
         ("it asks", |desk, session| {
-            desk.sees(session, Source::Hook, asking());
+            desk.sees(session, SignalSource::Hook, asking());
         }),
         ("it says that it is blocked", |desk, session| {
-            desk.sees(session, Source::Hook, Reading::Blocked { on: "no network".into() });
+            desk.sees(session, SignalSource::Hook, Reading::Blocked { on: "no network".into() });
         }),
         ("a message is on its way", |desk, session| desk.send(session, "Go on.")),
     ];
@@ -127,7 +127,7 @@ fn nobody_gives_way_in_the_middle_of_something() {
     }
     let mut desk = Desk::with(caps(1));
     let first = waiting(&mut desk, "1");
-    desk.sees(first, Source::Terminal, Reading::HumanTyped);
+    desk.sees(first, SignalSource::Terminal, Reading::HumanTyped);
     desk.spawn("2");
     assert!(!gives_way(&desk, first), "a person types");
     desk.wait(60);
@@ -137,17 +137,17 @@ fn nobody_gives_way_in_the_middle_of_something() {
 #[test]
 fn an_orchestrator_stays_for_its_person() {
     let mut desk = Desk::with(caps(1));
-    let order = SpawnRequest { role: Role::Orchestrator, task: None, ..request("1", TYPED) };
+    let order = SpawnRequest { role: SessionRole::Orchestrator, task: None, ..request("1", TYPED) };
     let session = desk.take(Input::Spawn(Box::new(order))).iter().find_map(Event::session).unwrap();
     desk.make_ready(session);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.write(session);
     desk.prove(session, "Do task 1.");
     desk.wait(1);
-    desk.sees(session, Source::Hook, working());
+    desk.sees(session, SignalSource::Hook, working());
     desk.wait(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.spawn("2");
     desk.wait(7200);
     assert!(!gives_way(&desk, session) && !rests(&desk, session));
@@ -172,7 +172,7 @@ fn one_without_a_pull_request_gives_way_after_it_was_idle_for_long_and_is_still_
             desk.write(first);
             desk.prove(first, &current.text);
             desk.wait(1);
-            desk.sees(first, Source::Hook, Reading::Idle);
+            desk.sees(first, SignalSource::Hook, Reading::Idle);
         }
         desk.wait(60);
     }
@@ -190,7 +190,7 @@ fn one_without_a_pull_request_gives_way_after_it_was_idle_for_long_and_is_still_
     desk.wait(7200);
     assert!(!gives_way(&desk, first) && !rests(&desk, first));
     propose(&mut desk, first, 1);
-    desk.sees(first, Source::Hook, Reading::Idle);
+    desk.sees(first, SignalSource::Hook, Reading::Idle);
     assert!(gives_way(&desk, first) || desk.session(first).outbox.current.is_some());
 }
 
@@ -228,13 +228,13 @@ fn only_who_is_in_the_way_gives_way() {
     let at_rest = |desk: &mut Desk, session: SessionId, key: &str| {
         desk.make_ready(session);
         desk.launch(session);
-        desk.sees(session, Source::Hook, Reading::Idle);
+        desk.sees(session, SignalSource::Hook, Reading::Idle);
         desk.write(session);
         desk.prove(session, &format!("Do task {key}."));
         desk.wait(1);
-        desk.sees(session, Source::Hook, working());
+        desk.sees(session, SignalSource::Hook, working());
         desk.wait(1);
-        desk.sees(session, Source::Hook, Reading::Idle);
+        desk.sees(session, SignalSource::Hook, Reading::Idle);
         propose(desk, session, key.parse().unwrap());
     };
     let front = as_one(&mut desk, "1", "front");

@@ -1,7 +1,7 @@
 //! Sessions that have ended, by themselves or by a person's word, and come back.
 
 use ao_core::effect::Effect;
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::session::SessionInput;
 use ao_core::{Input, Refusal, SessionId};
 
@@ -98,7 +98,7 @@ fn a_tree_that_is_gone_when_its_agent_starts_is_made_anew() {
 /// Makes a session whose process ends again and again until it is not started by itself any more.
 fn crashed_for_good(desk: &mut Desk) -> SessionId {
     let session = desk.idle("1");
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.ended(session);
     for _ in 0..20 {
         desk.wait(600);
@@ -106,7 +106,7 @@ fn crashed_for_good(desk: &mut Desk) -> SessionId {
             return session;
         }
         desk.launch(session);
-        desk.sees(session, Source::Process, exited(1));
+        desk.sees(session, SignalSource::Process, exited(1));
         desk.ended(session);
     }
     panic!("it is started for ever: {}", desk.status(session));
@@ -125,7 +125,7 @@ fn a_restored_session_takes_up_its_work_though_nothing_waits_for_it() {
     assert!(desk.session(session).outbox.is_empty());
     desk.tell(session, SessionInput::Restore);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(5);
     let said = under_way(&desk, session).expect("it is told to go on");
     assert_eq!(said, "You were stopped and are started again. See what is done already, and go on.");
@@ -151,14 +151,16 @@ fn a_prompt_that_is_seen_late_does_not_end_the_turn_that_has_just_begun() {
     let before = desk.now;
     desk.now = desk.now + std::time::Duration::from_secs(1);
     desk.prove(session, "Check `build` fails.");
-    let late =
-        ao_core::evidence::Signal { at: before, ..desk.signal(session, Source::Terminal, Reading::Idle) };
+    let late = ao_core::evidence::Signal {
+        at: before,
+        ..desk.signal(session, SignalSource::Terminal, Reading::Idle)
+    };
     desk.tell(session, SessionInput::Signal(late));
-    desk.sees(session, Source::Process, Reading::Exited { code: None });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: None });
     desk.ended(session);
     desk.wait(60);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(5);
     let said = under_way(&desk, session).expect("it is told to go on");
     assert_eq!(said, "Your last turn was cut off before its end. See what is done already, and go on.");

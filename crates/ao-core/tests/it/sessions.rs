@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use ao_core::effect::Effect;
-use ao_core::evidence::{Reading, Source};
-use ao_core::input::{Census, Counted, Life, SpawnRequest};
+use ao_core::evidence::{Reading, SignalSource};
+use ao_core::input::{Census, CountedProcess, ProcessLife, SpawnRequest};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{AgentAbilities, Phase, SessionInput};
 use ao_core::workspace::KeepReason;
-use ao_core::{ConversationId, Input, Refusal, SessionId, Settings};
+use ao_core::{ConversationId, DaemonSettings, Input, Refusal, SessionId};
 
 use crate::desk::{Desk, TYPED, attempt, exited, request, stop, task, working};
 
@@ -22,7 +22,7 @@ fn a_session_goes_from_the_queue_to_its_prompt() {
     assert_eq!(desk.wants(session), [format!("launch {session} (attempt 1, try 0)")]);
     desk.launch(session);
     assert_eq!(desk.status(session), "starting: the agent is coming up");
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_eq!(desk.wants(session), [format!("deliver 1 to {session} (try 1)")]);
 }
 
@@ -124,7 +124,7 @@ fn a_crashed_agent_is_ended_for_certain_and_resumed_with_its_conversation() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     let conversation = desk.session(session).launch.conversation.clone();
-    desk.sees(session, Source::Process, Reading::Exited { code: None });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: None });
     assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
     desk.ended(session);
     assert_eq!(desk.status(session), "retrying: the agent was ended by a signal; starts again in 1 s");
@@ -146,16 +146,16 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
         desk.send(session, "Look at the red check.");
         desk.write(session);
         if by_census {
-            let seen = vec![Counted { session, attempt: attempt(1), life: Life::Unheld }];
+            let seen = vec![CountedProcess { session, attempt: attempt(1), life: ProcessLife::Unheld }];
             desk.take(Input::Census(Census { runtime: "process".into(), began: desk.now, seen }));
         } else {
-            desk.sees(session, Source::Process, Reading::Unheld);
+            desk.sees(session, SignalSource::Process, Reading::Unheld);
         }
         let status = desk.status(session);
         assert!(status.starts_with("stopping: the process that held its agent is gone"), "{status}");
         assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
         // A hook of the old process changes nothing any more.
-        let late = desk.signal(session, Source::Hook, Reading::Idle);
+        let late = desk.signal(session, SignalSource::Hook, Reading::Idle);
         assert!(desk.try_take(Input::Session { session, input: SessionInput::Signal(late) }).is_err());
         desk.ended(session);
         desk.wait(2);
@@ -164,7 +164,7 @@ fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_i
         };
         assert_eq!((again, plan.resume, Some(plan.conversation)), (attempt(2), true, conversation));
         desk.launch(session);
-        desk.sees(session, Source::Hook, Reading::Idle);
+        desk.sees(session, SignalSource::Hook, Reading::Idle);
         desk.wait(2);
         let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else {
             panic!("a delivery: {:?}", desk.wants(session))
@@ -179,7 +179,7 @@ fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     let lost = desk.session(session).launch.conversation.clone();
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.ended(session);
     desk.wait(5);
     desk.tell(session, SessionInput::ConversationGone { attempt: attempt(2) });
@@ -187,7 +187,7 @@ fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
     assert!(desk.status(session).contains("the conversation to resume is gone"), "{}", desk.status(session));
     desk.wait(5);
     desk.launch(session);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_ne!(desk.session(session).launch.conversation, lost);
     let Effect::Deliver { order, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
     assert_eq!(order.text, "Do task 1.");
@@ -196,10 +196,10 @@ fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
 /// acceptance: L2
 #[test]
 fn restarts_are_bounded_and_a_long_run_forgives_them() {
-    let mut desk = Desk::with(Settings { restarts: 2, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { restarts: 2, ..DaemonSettings::default() });
     let session = desk.idle("1");
     let crash = |desk: &mut Desk| {
-        desk.sees(session, Source::Process, exited(1));
+        desk.sees(session, SignalSource::Process, exited(1));
         desk.ended(session);
         desk.wait(60);
     };
@@ -208,7 +208,7 @@ fn restarts_are_bounded_and_a_long_run_forgives_them() {
         desk.launch(session);
     }
     // A run of ten minutes: whatever was wrong has passed.
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     desk.wait(700);
     for _ in 0..2 {
         crash(&mut desk);
@@ -285,7 +285,7 @@ fn a_discard_is_a_wish_of_its_own() {
 fn late_results_of_a_replaced_attempt_change_nothing() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.ended(session);
     desk.wait(5);
     desk.launch(session);
@@ -294,7 +294,7 @@ fn late_results_of_a_replaced_attempt_change_nothing() {
     desk.tell(session, SessionInput::ConversationGone { attempt: attempt(1) });
     desk.tell(session, SessionInput::Written { attempt: attempt(1), delivery: 1, tries: 1 });
     assert_eq!(desk.state, before);
-    let mut late = desk.signal(session, Source::Process, exited(1));
+    let mut late = desk.signal(session, SignalSource::Process, exited(1));
     late.attempt = attempt(1);
     let refused = desk.try_take(Input::Session { session, input: SessionInput::Signal(late) }).unwrap_err();
     assert_eq!(refused, Refusal::Stale { session, attempt: attempt(1), current: attempt(2) });
@@ -324,7 +324,7 @@ fn a_tree_goes_only_through_the_gate_and_is_kept_with_its_reasons() {
 /// acceptance: L6
 #[test]
 fn never_more_than_the_cap_have_a_process_and_the_rest_wait_with_a_reason() {
-    let mut desk = Desk::with(Settings { max_live: 4, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 4, ..DaemonSettings::default() });
     let sessions: Vec<SessionId> = (0..20).map(|n| desk.spawn(&n.to_string())).collect();
     let taken = |desk: &Desk| sessions.iter().filter(|id| desk.session(**id).takes_slot()).count();
     assert_eq!(taken(&desk), 4);
@@ -344,7 +344,7 @@ fn never_more_than_the_cap_have_a_process_and_the_rest_wait_with_a_reason() {
 /// acceptance: L6
 #[test]
 fn with_too_little_memory_nothing_is_started() {
-    let mut desk = Desk::with(Settings { min_free_mb: 500, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { min_free_mb: 500, ..DaemonSettings::default() });
     desk.take(Input::Host { free_mb: 400 });
     let session = desk.spawn("1");
     assert_eq!(desk.status(session), "queued: waits for a free slot");
@@ -374,10 +374,10 @@ fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     let census = |desk: &Desk, alive: &[SessionId]| {
         let seen = alive
             .iter()
-            .map(|session| Counted {
+            .map(|session| CountedProcess {
                 session: *session,
                 attempt: attempt(1),
-                life: Life::Alive { busy: false },
+                life: ProcessLife::Alive { busy: false },
             })
             .collect();
         Input::Census(Census { runtime: "process".into(), began: desk.now, seen })
@@ -401,7 +401,7 @@ fn a_process_that_should_not_be_is_ended() {
     let session = desk.idle("1");
     desk.tell(session, stop());
     desk.ended(session);
-    let seen = vec![Counted { session, attempt: attempt(1), life: Life::Alive { busy: true } }];
+    let seen = vec![CountedProcess { session, attempt: attempt(1), life: ProcessLife::Alive { busy: true } }];
     desk.take(Input::Census(Census { runtime: "process".into(), began: desk.now, seen }));
     let wanted = ao_core::wants(&desk.state, &ao_core::Scope::Host);
     assert_eq!(wanted[0].key().to_string(), format!("end a stray process of {session} (attempt 1)"));
@@ -414,7 +414,7 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
     let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", one_turn);
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     assert_eq!(desk.status(session), "idle: its turn is over");
     assert_eq!(desk.state.slots_taken(), 0);
@@ -428,7 +428,7 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
     assert_eq!((plan.resume, plan.prompt.as_deref()), (true, Some("One more thing.")));
     // Its end may be seen before its proof is read, so the message is not given again at once.
     desk.launch(session);
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     assert_eq!(desk.wants(session), Vec::<String>::new());
     desk.prove(session, "One more thing.");
@@ -439,7 +439,7 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
         if let Phase::Starting { .. } = desk.session(session).phase {
             desk.launch(session);
             desk.now = desk.now + Duration::from_secs(1);
-            desk.sees(session, Source::Process, exited(0));
+            desk.sees(session, SignalSource::Process, exited(0));
             desk.ended(session);
             desk.wait(30);
         }
@@ -460,7 +460,7 @@ fn a_message_that_no_process_has_taken_is_still_there_after_the_last_restart() {
         let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
         assert!(plan.prompt.unwrap().starts_with("Do task 1."), "each start has the task");
         desk.launch(session);
-        desk.sees(session, Source::Process, exited(1));
+        desk.sees(session, SignalSource::Process, exited(1));
         desk.ended(session);
         desk.wait(60);
     }
@@ -481,7 +481,7 @@ fn a_turn_that_was_cut_off_is_taken_up_again_in_the_same_conversation() {
         desk.launch(session);
         let prompt = plan.prompt.unwrap();
         // The proof may be read only after the end was seen.
-        desk.sees(session, Source::Process, Reading::Exited { code });
+        desk.sees(session, SignalSource::Process, Reading::Exited { code });
         desk.prove(session, &prompt);
         desk.ended(session);
         desk.wait(60);
@@ -494,7 +494,7 @@ fn a_turn_that_was_cut_off_is_taken_up_again_in_the_same_conversation() {
         desk.launch(session);
         desk.prove(session, &again.prompt.unwrap());
         desk.now = desk.now + Duration::from_secs(1);
-        desk.sees(session, Source::Process, exited(0));
+        desk.sees(session, SignalSource::Process, exited(0));
         desk.ended(session);
         assert_eq!(desk.status(session), "idle: its turn is over");
         assert_eq!(desk.wants(session), Vec::<String>::new(), "there is nothing left to take up");
@@ -507,13 +507,13 @@ fn an_agent_that_forgets_hears_the_messages_of_a_turn_that_was_cut_off_again() {
     let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", forgets);
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     desk.send(session, "Check `build` fails.");
     let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
     desk.launch(session);
     desk.prove(session, &plan.prompt.clone().unwrap());
-    desk.sees(session, Source::Process, exited(1));
+    desk.sees(session, SignalSource::Process, exited(1));
     desk.ended(session);
     desk.wait(60);
     let Effect::Launch { plan: again, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
@@ -532,11 +532,11 @@ fn a_limit_that_ends_a_process_is_waited_for_and_the_turn_goes_on() {
         desk.prove(session, &plan.prompt.unwrap());
         let until = Some(desk.now + Duration::from_secs(3600));
         if exit_first {
-            desk.sees(session, Source::Process, exited(1));
+            desk.sees(session, SignalSource::Process, exited(1));
         }
-        desk.sees(session, Source::Protocol, Reading::Limited { until });
+        desk.sees(session, SignalSource::Protocol, Reading::Limited { until });
         if !exit_first {
-            desk.sees(session, Source::Process, exited(1));
+            desk.sees(session, SignalSource::Process, exited(1));
         }
         desk.ended(session);
         assert!(desk.status(session).starts_with("rate_limited:"), "{}", desk.status(session));
@@ -558,14 +558,14 @@ fn a_conversation_that_the_agent_does_not_know_is_begun_anew_with_the_task_and_s
     for exit_first in [false, true] {
         let mut desk = Desk::new();
         let session = desk.idle_with("1", one_turn);
-        desk.sees(session, Source::Process, exited(0));
+        desk.sees(session, SignalSource::Process, exited(0));
         desk.ended(session);
         desk.send(session, "One more thing.");
         let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
         desk.launch(session);
         let attempt = desk.session(session).attempt;
         if exit_first {
-            desk.sees(session, Source::Process, exited(1));
+            desk.sees(session, SignalSource::Process, exited(1));
         }
         desk.tell(session, SessionInput::ConversationGone { attempt });
         assert!(desk.status(session).contains("the conversation to resume is gone; starts afresh"));
@@ -587,7 +587,7 @@ fn the_conversation_that_an_agent_names_is_the_one_that_is_resumed() {
     let attempt = desk.session(session).attempt;
     let conversation = ConversationId::new("thread-7");
     desk.tell(session, SessionInput::ConversationNamed { attempt, conversation: conversation.clone() });
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     desk.send(session, "One more thing.");
     let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
@@ -600,7 +600,7 @@ fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since
     let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", forgets);
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     desk.send(session, "One more thing.");
     let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
@@ -612,7 +612,7 @@ fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since
     desk.launch(session);
     desk.prove(session, &prompt);
     assert!(desk.session(session).outbox.is_empty());
-    desk.sees(session, Source::Process, exited(0));
+    desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     assert_eq!(desk.status(session), "idle: its turn is over");
     assert_eq!(desk.wants(session), Vec::<String>::new(), "it rests");
@@ -622,7 +622,7 @@ fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since
 fn signals_of_nobody_are_refused() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    let signal = desk.signal(session, Source::Hook, working());
+    let signal = desk.signal(session, SignalSource::Hook, working());
     let stranger = SessionId(0xdead);
     let refused =
         desk.try_take(Input::Session { session: stranger, input: SessionInput::Signal(signal) }).unwrap_err();
@@ -647,10 +647,10 @@ fn what_a_failed_set_up_may_have_left_is_cleared_up_before_its_branch_is_free() 
 /// acceptance: X3
 #[test]
 fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
-    use ao_core::pull::{Author, Standing};
+    use ao_core::pull::{AuthorFacts, AuthorStanding};
     let mut desk = Desk::new();
-    let by = |standing| Some(Author { login: "mallory".into(), standing });
-    desk.task_with("1", |facts| facts.author = by(Standing::Outsider));
+    let by = |standing| Some(AuthorFacts { login: "mallory".into(), standing });
+    desk.task_with("1", |facts| facts.author = by(AuthorStanding::Outsider));
     let refused = desk.try_take(Input::Spawn(Box::new(request("1", TYPED)))).unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -665,7 +665,9 @@ fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
     desk.take(Input::Spawn(Box::new(answered)));
     let session = desk.state.sessions.values().next().unwrap();
     assert!(session.spec.trusted, "it is written down that somebody answered for it");
-    for (key, standing) in [("3", Standing::Member), ("4", Standing::Bot), ("5", Standing::Agent)] {
+    for (key, standing) in
+        [("3", AuthorStanding::Member), ("4", AuthorStanding::Bot), ("5", AuthorStanding::Agent)]
+    {
         desk.task_with(key, |facts| facts.author = by(standing));
         desk.take(Input::Spawn(Box::new(request(key, TYPED))));
     }
@@ -675,7 +677,7 @@ fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
 /// Whoever adds the session may hear of the issue only afterwards.
 #[test]
 fn a_session_that_waits_is_stopped_by_a_task_that_was_never_seen_open() {
-    let mut desk = Desk::with(Settings { max_live: 1, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 1, ..DaemonSettings::default() });
     desk.idle("1");
     let waits = desk.spawn("2");
     assert!(matches!(desk.session(waits).phase, Phase::Queued { .. }));

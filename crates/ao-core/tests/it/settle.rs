@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::assign::{still_wanted, task_obstacle};
-use ao_core::errand::{ErrandOutcome, Order};
+use ao_core::errand::{ErrandOutcome, JobOrder};
 use ao_core::incident::IncidentKind;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullFacts, PullInput, PullState};
@@ -41,7 +41,7 @@ fn settles(desk: &Desk) -> Vec<(u64, Vec<TaskId>)> {
     let orders = desk.state.errands.values().map(|errand| &errand.order);
     orders
         .filter_map(|order| match order {
-            Order::Settle { pull, tasks } => Some((pull.number, tasks.clone())),
+            JobOrder::Settle { pull, tasks } => Some((pull.number, tasks.clone())),
             _ => None,
         })
         .collect()

@@ -13,7 +13,7 @@ use ao_core::pull::PullEvent;
 use ao_core::queue::QueueEvent;
 use ao_core::session::SessionEvent;
 use ao_core::task::TaskEvent;
-use ao_core::{Stamped, State, Timestamp};
+use ao_core::{StampedEvent, State, Timestamp};
 
 #[test]
 fn a_newer_version_is_named_and_not_guessed_at() {
@@ -81,7 +81,7 @@ fn every_event_of_every_released_version_still_loads() {
             assert_eq!(line.version, version);
             let event = decode(&line.kind, line.version, &line.scope, &line.body.to_string())
                 .unwrap_or_else(|err| panic!("{err}"));
-            state.evolve(&Stamped { at: Timestamp(line.at), event });
+            state.evolve(&StampedEvent { at: Timestamp(line.at), event });
         }
     }
     assert_eq!(State::from_snapshot(&state.to_snapshot()).unwrap(), state);

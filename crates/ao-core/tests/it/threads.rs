@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{ErrandOutcome, Order};
-use ao_core::evidence::{Reading, Source};
-use ao_core::pull::{Author, CheckState, CommentFacts, PullInput, Standing, ThreadFacts};
+use ao_core::errand::{ErrandOutcome, JobOrder};
+use ao_core::evidence::{Reading, SignalSource};
+use ao_core::pull::{AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullInput, ThreadFacts};
 use ao_core::reaction::ReactionPatch;
-use ao_core::{Input, SessionId, Settings};
+use ao_core::{DaemonSettings, Input, SessionId};
 
 use crate::desk::Desk;
 use crate::incidents::{facts, listen, pull, with_pull};
 
-fn comment(id: &str, standing: Standing) -> CommentFacts {
+fn comment(id: &str, standing: AuthorStanding) -> CommentFacts {
     CommentFacts {
         id: id.into(),
-        author: Author { login: format!("{standing}"), standing },
+        author: AuthorFacts { login: format!("{standing}"), standing },
         body: format!("please change {id}"),
         url: format!("https://forge.invalid/7#{id}"),
         revision: "1".into(),
     }
 }
 
-fn look(desk: &mut Desk, head: &str, comments: Vec<CommentFacts>) -> Vec<Order> {
+fn look(desk: &mut Desk, head: &str, comments: Vec<CommentFacts>) -> Vec<JobOrder> {
     desk.now = desk.now + Duration::from_secs(1);
     let mut seen = facts(desk, head, CheckState::Pending);
     seen.head_title = Some(format!("work {head}"));
@@ -31,9 +31,9 @@ fn look(desk: &mut Desk, head: &str, comments: Vec<CommentFacts>) -> Vec<Order> 
     desk.run_errands(|_| Ok(ErrandOutcome::Done { said: String::new() }))
 }
 
-fn replies(orders: &[Order]) -> Vec<(String, bool)> {
-    let reply = |order: &Order| match order {
-        Order::Reply { thread, text, resolve, .. } => {
+fn replies(orders: &[JobOrder]) -> Vec<(String, bool)> {
+    let reply = |order: &JobOrder| match order {
+        JobOrder::Reply { thread, text, resolve, .. } => {
             assert_eq!(thread, "t1");
             Some((text.clone(), *resolve))
         }
@@ -45,7 +45,7 @@ fn replies(orders: &[Order]) -> Vec<(String, bool)> {
 fn desk(resolve: bool) -> (Desk, SessionId) {
     let patch = ReactionPatch { resolve: Some(resolve), ..ReactionPatch::default() };
     let reactions = [("changes-requested".parse().unwrap(), patch)].into();
-    let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { reactions, ..DaemonSettings::default() });
     let session = with_pull(&mut desk);
     (desk, session)
 }
@@ -54,7 +54,7 @@ fn desk(resolve: bool) -> (Desk, SessionId) {
 fn heard(desk: &mut Desk, session: SessionId) -> usize {
     let messages = listen(desk, session);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     messages
 }
 
@@ -62,18 +62,18 @@ fn heard(desk: &mut Desk, session: SessionId) -> usize {
 #[test]
 fn a_thread_is_answered_once_with_the_commit_that_addressed_it() {
     let (mut desk, session) = desk(false);
-    let asked = || vec![comment("m1", Standing::Member)];
+    let asked = || vec![comment("m1", AuthorStanding::Member)];
     assert_eq!(replies(&look(&mut desk, "c1", asked())), []);
     assert_eq!(heard(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c2", asked())), [("Addressed in c2: work c2".to_owned(), false)]);
     // Our own answer is no news, and later commits are no second answer.
-    let ours = || vec![comment("m1", Standing::Member), comment("a1", Standing::Agent)];
+    let ours = || vec![comment("m1", AuthorStanding::Member), comment("a1", AuthorStanding::Agent)];
     assert_eq!(replies(&look(&mut desk, "c2", ours())), []);
     assert_eq!(replies(&look(&mut desk, "c3", ours())), []);
     desk.wait(100_000);
     assert_eq!((listen(&mut desk, session), desk.told().len()), (0, 0), "now it is the reviewer's turn");
     // Who asks on is heard, and answered again.
-    let more = || [ours(), vec![comment("m2", Standing::Member)]].concat();
+    let more = || [ours(), vec![comment("m2", AuthorStanding::Member)]].concat();
     assert_eq!(replies(&look(&mut desk, "c3", more())), []);
     assert_eq!(heard(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c4", more())), [("Addressed in c4: work c4".to_owned(), false)]);
@@ -84,9 +84,9 @@ fn a_thread_is_answered_once_with_the_commit_that_addressed_it() {
 fn where_the_agent_has_answered_itself_only_the_resolving_is_left() {
     for (resolve, expected) in [(false, vec![]), (true, vec![(String::new(), true)])] {
         let (mut desk, session) = desk(resolve);
-        look(&mut desk, "c1", vec![comment("m1", Standing::Member)]);
+        look(&mut desk, "c1", vec![comment("m1", AuthorStanding::Member)]);
         assert_eq!(heard(&mut desk, session), 1);
-        let answered = || vec![comment("m1", Standing::Member), comment("a1", Standing::Agent)];
+        let answered = || vec![comment("m1", AuthorStanding::Member), comment("a1", AuthorStanding::Agent)];
         assert_eq!(replies(&look(&mut desk, "c1", answered())), []);
         assert_eq!(listen(&mut desk, session), 0, "its own words do not wake it");
         assert_eq!(replies(&look(&mut desk, "c2", answered())), expected);
@@ -96,14 +96,14 @@ fn where_the_agent_has_answered_itself_only_the_resolving_is_left() {
 #[test]
 fn an_agent_that_is_at_it_is_left_to_answer_for_itself() {
     let (mut desk, session) = desk(false);
-    let asked = || vec![comment("m1", Standing::Member)];
+    let asked = || vec![comment("m1", AuthorStanding::Member)];
     look(&mut desk, "c1", asked());
     desk.now = desk.now + Duration::from_secs(1);
     assert_eq!(listen(&mut desk, session), 1);
     // It has taken the news, and what it did before that is all that is known of it.
     assert_eq!(replies(&look(&mut desk, "c2", asked())), []);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     let orders = desk.run_errands(|_| Ok(ErrandOutcome::Done { said: String::new() }));
     assert_eq!(replies(&orders), [("Addressed in c2: work c2".to_owned(), false)]);
 }
@@ -111,12 +111,12 @@ fn an_agent_that_is_at_it_is_left_to_answer_for_itself() {
 #[test]
 fn a_push_before_the_agent_has_heard_of_it_addresses_nothing() {
     let (mut desk, session) = desk(false);
-    desk.sees(session, Source::Hook, crate::desk::working());
-    let asked = || vec![comment("m1", Standing::Member)];
+    desk.sees(session, SignalSource::Hook, crate::desk::working());
+    let asked = || vec![comment("m1", AuthorStanding::Member)];
     look(&mut desk, "c1", asked());
     assert_eq!(replies(&look(&mut desk, "c2", asked())), []);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.sees(session, SignalSource::Hook, Reading::Idle);
     assert_eq!(listen(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c3", asked())), [("Addressed in c3: work c3".to_owned(), false)]);
 }
@@ -124,7 +124,7 @@ fn a_push_before_the_agent_has_heard_of_it_addresses_nothing() {
 #[test]
 fn an_answer_that_cannot_be_given_leaves_the_story_as_it_was() {
     let (mut desk, session) = desk(false);
-    let asked = || vec![comment("m1", Standing::Member)];
+    let asked = || vec![comment("m1", AuthorStanding::Member)];
     look(&mut desk, "c1", asked());
     listen(&mut desk, session);
     desk.now = desk.now + Duration::from_secs(1);
@@ -133,7 +133,7 @@ fn an_answer_that_cannot_be_given_leaves_the_story_as_it_was() {
         vec![ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments: asked() }];
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
     desk.run_errands(|order| {
-        assert!(matches!(order, Order::Reply { text, .. } if text == "Addressed in c2."));
+        assert!(matches!(order, JobOrder::Reply { text, .. } if text == "Addressed in c2."));
         Err("the forge is down".into())
     });
     desk.wait(2000);

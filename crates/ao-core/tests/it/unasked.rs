@@ -1,19 +1,19 @@
 //! What is not begun unasked, who does not keep others waiting, and when all work is said to be done.
 
 use ao_core::assign::{still_wanted, task_obstacle};
-use ao_core::budget::{Limits, Spend};
+use ao_core::budget::{SpendLimits, UsageTotal};
 use ao_core::errand::{ErrandInput, ErrandOutcome};
 use ao_core::incident::IncidentKind;
 use ao_core::project::ProjectConfig;
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::schedule::Obstacle;
 use ao_core::{Input, SessionId};
 
 use crate::assign::{begin, caps, configure, ordered, picking, specialist, stop, words};
 use crate::desk::{Desk, app, task};
 
-fn wrote(standing: Standing) -> Option<Author> {
-    Some(Author { login: "someone".into(), standing })
+fn wrote(standing: AuthorStanding) -> Option<AuthorFacts> {
+    Some(AuthorFacts { login: "someone".into(), standing })
 }
 
 /// Whether it has been said that all work of the project is done.
@@ -36,12 +36,12 @@ fn at_work(change: impl FnOnce(&mut ProjectConfig)) -> (Desk, SessionId) {
 #[test]
 fn only_what_a_trusted_person_wrote_or_approved_is_begun_unasked() {
     let cases = [
-        (Standing::Owner, true),
-        (Standing::Member, true),
-        (Standing::Collaborator, true),
-        (Standing::Bot, false),
-        (Standing::Agent, false),
-        (Standing::Outsider, false),
+        (AuthorStanding::Owner, true),
+        (AuthorStanding::Member, true),
+        (AuthorStanding::Collaborator, true),
+        (AuthorStanding::Bot, false),
+        (AuthorStanding::Agent, false),
+        (AuthorStanding::Outsider, false),
     ];
     for (standing, begins) in cases {
         let mut desk = picking(caps(4), |config| {
@@ -68,7 +68,7 @@ fn only_what_a_trusted_person_wrote_or_approved_is_begun_unasked() {
 #[test]
 fn a_person_may_set_somebody_to_work_on_what_an_agent_wrote() {
     let mut desk = picking(caps(4), |_| {});
-    desk.task_with("1", |facts| facts.author = wrote(Standing::Agent));
+    desk.task_with("1", |facts| facts.author = wrote(AuthorStanding::Agent));
     assert_eq!(ordered(&desk.state), []);
     let session = desk.spawn("1");
     assert!(desk.session(session).is_live());
@@ -142,13 +142,13 @@ fn what_waits_for_a_limit_or_a_budget_to_pass_is_still_to_be_done() {
 fn what_a_spent_budget_holds_is_still_to_be_done() {
     let spent = |config: &mut ProjectConfig| {
         excludes_later(config);
-        config.total = Limits { turns: Some(3), ..Limits::default() };
+        config.total = SpendLimits { turns: Some(3), ..SpendLimits::default() };
     };
     let (mut desk, session) = at_work(spent);
     desk.task("2", &[], false);
     desk.make_ready(session);
     desk.launch(session);
-    desk.spends(session, Spend { turns: 3, ..Spend::default() });
+    desk.spends(session, UsageTotal { turns: 3, ..UsageTotal::default() });
     stop(&mut desk, session);
     let why = task_obstacle(&desk.state, &task("2"), desk.now);
     assert!(matches!(why, Some(Obstacle::Held(_))), "{why:?}");

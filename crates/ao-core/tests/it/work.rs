@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use ao_core::advise::{AdviceKind, advise};
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::incident::IncidentKind;
 use ao_core::notice::NoticeInput;
 use ao_core::policy::{MergeRule, Policy};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
-    Author, ChangeSize, CheckState, CommentFacts, Mergeable, PullFacts, PullInput, PullState, ReviewFacts,
-    ReviewVerdict, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckState, CommentFacts, Mergeable, PullFacts, PullInput,
+    PullState, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
 use ao_core::queue::QueueInput;
-use ao_core::reaction::{Action, ReactionPatch};
+use ao_core::reaction::{ReactionAction, ReactionPatch};
 use ao_core::session::{Phase, SessionInput};
-use ao_core::work::{CheckSummary, PullWork, ReviewSummary, SessionWork, Turn, WorkStage, WorkView};
-use ao_core::{Commit, Effect, Input, PullId, Scope, SessionId, Settings, wants};
+use ao_core::work::{CheckSummary, PullWork, ReviewSummary, SessionWork, WorkStage, WorkTurn, WorkView};
+use ao_core::{Commit, DaemonSettings, Effect, Input, PullId, Scope, SessionId, wants};
 
 use crate::desk::{Desk, TYPED, app, asking};
 use crate::incidents::{facts, pull, red, with_pull};
@@ -37,8 +37,8 @@ fn look(desk: &mut Desk, id: PullId, check: CheckState, change: impl FnOnce(&mut
     desk.take(Input::Pull { pull: id, input: PullInput::Seen(Box::new(seen)) });
 }
 
-fn person(login: &str) -> Author {
-    Author { login: login.into(), standing: Standing::Member }
+fn person(login: &str) -> AuthorFacts {
+    AuthorFacts { login: login.into(), standing: AuthorStanding::Member }
 }
 
 fn review(verdict: ReviewVerdict, commit: &str) -> ReviewFacts {
@@ -52,7 +52,7 @@ fn review(verdict: ReviewVerdict, commit: &str) -> ReviewFacts {
     }
 }
 
-fn thread(last: Author) -> ThreadFacts {
+fn thread(last: AuthorFacts) -> ThreadFacts {
     let comment = |id: &str, author| CommentFacts {
         id: id.into(),
         author,
@@ -82,12 +82,12 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
     type Change = Box<dyn FnOnce(&mut PullFacts)>;
     let passed = || CheckState::Passed;
     let change = |change: fn(&mut PullFacts)| -> Change { Box::new(change) };
-    type Row = (CheckState, Change, Turn, WorkStage, &'static str, Option<&'static str>);
+    type Row = (CheckState, Change, WorkTurn, WorkStage, &'static str, Option<&'static str>);
     let table: Vec<Row> = vec![
         (
             passed(),
             change(|_| {}),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "waits for your review",
             Some("ao pr diff 7"),
@@ -95,7 +95,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.checks.clear()),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "waits for your review",
             Some("ao pr diff 7"),
@@ -103,7 +103,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.reviews = vec![review(Commented, "c1")]),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "waits for your review",
             Some("ao pr diff 7"),
@@ -111,7 +111,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.reviews = vec![review(Approved, "c0")]),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "has new commits since it was approved, and waits for your review",
             Some("ao pr diff 7"),
@@ -119,7 +119,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.reviews = vec![review(Approved, "c1")]),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Merge,
             "is approved, and waits for you to merge it",
             Some("ao pr merge 7"),
@@ -127,7 +127,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.reviews = vec![review(ChangesRequested, "c1")]),
-            Turn::Agent,
+            WorkTurn::Agent,
             WorkStage::ChangesRequested,
             "has changes requested",
             None,
@@ -135,7 +135,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.reviews = vec![review(ChangesRequested, "c0")]),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "was changed as you asked; look again",
             Some("ao pr diff 7"),
@@ -143,7 +143,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| facts.threads = vec![thread(person("ann"))]),
-            Turn::Agent,
+            WorkTurn::Agent,
             WorkStage::ChangesRequested,
             "has changes requested",
             None,
@@ -151,10 +151,10 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             passed(),
             change(|facts| {
-                let agent = Author { login: "app-1".into(), standing: Standing::Agent };
+                let agent = AuthorFacts { login: "app-1".into(), standing: AuthorStanding::Agent };
                 facts.threads = vec![thread(agent)];
             }),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::Review,
             "has an answer to your comments; look again",
             Some("ao pr diff 7"),
@@ -162,7 +162,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             CheckState::Pending,
             change(|_| {}),
-            Turn::Checks,
+            WorkTurn::Checks,
             WorkStage::ChecksPending,
             "waits for the check `test`",
             None,
@@ -170,25 +170,32 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         (
             CheckState::Broken { why: "no browser".into() },
             change(|_| {}),
-            Turn::You,
+            WorkTurn::You,
             WorkStage::ChecksBroken,
             "has a check that could not be run",
             Some("ao pr checks 7"),
         ),
-        (red("login"), change(|_| {}), Turn::Agent, WorkStage::ChecksFailed, "fails the check `test`", None),
+        (
+            red("login"),
+            change(|_| {}),
+            WorkTurn::Agent,
+            WorkStage::ChecksFailed,
+            "fails the check `test`",
+            None,
+        ),
         (
             passed(),
             change(|facts| facts.mergeable = Mergeable::Conflict { files: vec!["src/a.rs".into()] }),
-            Turn::Agent,
+            WorkTurn::Agent,
             WorkStage::Conflict,
             "conflicts with main",
             None,
         ),
-        (passed(), change(|facts| facts.draft = true), Turn::Agent, WorkStage::Draft, "is a draft", None),
+        (passed(), change(|facts| facts.draft = true), WorkTurn::Agent, WorkStage::Draft, "is a draft", None),
         (
             passed(),
             change(|facts| facts.state = PullState::Closed),
-            Turn::Done,
+            WorkTurn::Done,
             WorkStage::Closed,
             "was closed without a merge",
             None,
@@ -238,7 +245,7 @@ fn what_only_a_person_can_decide_is_a_persons_turn_and_a_freeze_is_nobodys() {
         facts.size = ChangeSize { files: vec!["src/a.rs".into()], added: 900, removed: 0 };
     });
     let step = of_pull(&desk).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::Decision));
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::Decision));
     assert_eq!(step.says, "is held by the policy: size (1 files, 900 lines of at most 10)");
     assert_eq!(step.command.as_deref(), Some("ao policy explain 7"));
 
@@ -251,16 +258,16 @@ fn what_only_a_person_can_decide_is_a_persons_turn_and_a_freeze_is_nobodys() {
         }];
     });
     let step = of_pull(&desk).step;
-    assert_eq!((step.turn, step.stage), (Turn::Wait, WorkStage::Freeze), "{step:?}");
+    assert_eq!((step.turn, step.stage), (WorkTurn::Wait, WorkStage::Freeze), "{step:?}");
 
     // Without rules that ask for a person, it is merged by a person all the same, unless that is switched on.
     policy(&mut desk, |policy| policy.approvals = 0);
     let step = of_pull(&desk).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::Merge));
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::Merge));
     assert_eq!(step.then.as_deref(), Some("ao pr merge 7"));
     policy(&mut desk, |policy| (policy.approvals, policy.auto_merge) = (0, Some(true)));
     let step = of_pull(&desk).step;
-    assert_eq!((step.turn, step.stage), (Turn::Queue, WorkStage::MergeQueue), "{step:?}");
+    assert_eq!((step.turn, step.stage), (WorkTurn::Queue, WorkStage::MergeQueue), "{step:?}");
 }
 
 fn desk_time(seconds: u64) -> ao_core::Timestamp {
@@ -277,10 +284,10 @@ fn what_is_in_the_merge_queue_is_the_queues_turn() {
     let enqueue = QueueInput::Enqueue { pull: pull(), head: Commit::new("c1"), priority: 0 };
     desk.take(Input::Queue { project: app(), input: enqueue });
     let told = work(&desk, session);
-    assert_eq!((told.step.turn, told.step.says.as_str()), (Turn::Queue, "!7 is next in the merge queue"));
+    assert_eq!((told.step.turn, told.step.says.as_str()), (WorkTurn::Queue, "!7 is next in the merge queue"));
     assert_eq!(told.pull.unwrap().queued, Some(1));
     desk.take(Input::Queue { project: app(), input: QueueInput::Pause { why: "Friday".into() } });
-    assert_eq!(work(&desk, session).step.turn, Turn::Wait);
+    assert_eq!(work(&desk, session).step.turn, WorkTurn::Wait);
 }
 
 #[test]
@@ -289,14 +296,14 @@ fn an_agent_that_cannot_mend_its_change_hands_the_turn_to_a_person() {
     let session = with_pull(&mut desk);
     look(&mut desk, pull(), red("login"), |_| {});
     desk.run_errands(|_| Err("there is no runner".into()));
-    assert_eq!(work(&desk, session).step.turn, Turn::Agent);
+    assert_eq!(work(&desk, session).step.turn, WorkTurn::Agent);
     // It never answers, until patience ends.
     for _ in 0..10 {
         crate::incidents::listen(&mut desk, session);
         desk.wait(1900);
     }
     let step = work(&desk, session).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::ChecksFailed));
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::ChecksFailed));
     assert!(step.says.ends_with("its agent was told 3 times"), "{}", step.says);
 
     // With nobody to mend it, it is a person's turn at once.
@@ -308,7 +315,7 @@ fn an_agent_that_cannot_mend_its_change_hands_the_turn_to_a_person() {
     desk.run_errands(|_| Err("there is no runner".into()));
     desk.wait(3600);
     let step = work(&desk, session).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::ChecksFailed), "{step:?}");
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::ChecksFailed), "{step:?}");
 }
 
 /// acceptance: J10
@@ -319,16 +326,16 @@ fn a_session_is_shown_by_its_work_and_not_by_its_process() {
     look(&mut desk, pull(), CheckState::Passed, |_| {});
     assert_eq!(work(&desk, session).step.says, "!7 waits for your review");
     // Its turn is over and its process gone: that changes nothing about its change.
-    desk.sees(session, Source::Process, Reading::Exited { code: Some(0) });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(0) });
     desk.ended(session);
     let told = work(&desk, session).step;
-    assert_eq!((told.turn, told.stage), (Turn::You, WorkStage::Review), "{}", desk.status(session));
+    assert_eq!((told.turn, told.stage), (WorkTurn::You, WorkStage::Review), "{}", desk.status(session));
     assert_eq!(told.command.as_deref(), Some("ao pr diff 7"));
 
     // Without a change it has ended its turn well, and nobody is called.
     let mut desk = Desk::new();
     let session = desk.idle("1");
-    desk.sees(session, Source::Process, Reading::Exited { code: Some(0) });
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(0) });
     desk.ended(session);
     assert_eq!(work(&desk, session).step.stage, WorkStage::Idle, "{}", desk.status(session));
 }
@@ -338,9 +345,9 @@ fn a_question_goes_before_the_change_and_is_never_hidden_by_it() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, Source::Hook, asking());
+    desk.sees(session, SignalSource::Hook, asking());
     let step = work(&desk, session).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::Question));
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::Question));
     assert!(step.says.starts_with("asks: "), "{}", step.says);
 }
 
@@ -400,7 +407,7 @@ fn waiting_change(desk: &mut Desk, number: u64) -> SessionId {
 }
 
 fn roomy() -> Desk {
-    Desk::with(Settings { max_live: 100, ..Settings::default() })
+    Desk::with(DaemonSettings { max_live: 100, ..DaemonSettings::default() })
 }
 
 /// acceptance: J4
@@ -482,12 +489,12 @@ fn what_was_reviewed_before_anybody_was_told_is_not_told() {
 
 #[test]
 fn what_is_done_about_a_waiting_change_can_be_configured() {
-    let patch = ReactionPatch { action: Some(Action::Record), ..ReactionPatch::default() };
+    let patch = ReactionPatch { action: Some(ReactionAction::Record), ..ReactionPatch::default() };
     let reactions = [(IncidentKind::ReviewNeeded, patch)].into();
-    let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { reactions, ..DaemonSettings::default() });
     waiting_change(&mut desk, 7);
     assert_eq!(desk.hears(600), [""; 0]);
-    assert_eq!(of_pull(&desk).step.turn, Turn::You, "it waits all the same");
+    assert_eq!(of_pull(&desk).step.turn, WorkTurn::You, "it waits all the same");
 }
 
 // ── advice ──
@@ -501,7 +508,7 @@ fn a_change_that_blocks_others_is_advised_first() {
     waiting_change(&mut desk, 2);
     desk.task("50", &["2"], false);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(asks, Source::Hook, asking());
+    desk.sees(asks, SignalSource::Hook, asking());
     let found = advise(&desk.state, desk.now, None);
     let told: Vec<(AdviceKind, &str, &str)> =
         found.iter().map(|one| (one.kind, one.what.as_str(), one.command.as_str())).collect();
@@ -513,12 +520,12 @@ fn a_change_that_blocks_others_is_advised_first() {
 
 #[test]
 fn a_change_whose_session_keeps_a_slot_that_another_waits_for_is_advised_first() {
-    let mut desk = Desk::with(Settings { max_live: 2, ..Settings::default() });
+    let mut desk = Desk::with(DaemonSettings { max_live: 2, ..DaemonSettings::default() });
     let asks = desk.idle("90");
     waiting_change(&mut desk, 1);
     desk.spawn("91");
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(asks, Source::Hook, asking());
+    desk.sees(asks, SignalSource::Hook, asking());
     let found = advise(&desk.state, desk.now, None);
     let keeps = desk.state.live().filter(|session| session.takes_slot()).count() == 2;
     assert_eq!((found[0].kind == AdviceKind::Review, found[0].unblocks == 1), (keeps, keeps), "{found:?}");
@@ -539,7 +546,7 @@ fn whatever_waits_for_a_person_is_advised() {
     let mut desk = roomy();
     let session = desk.idle("1");
     for _ in 0..10 {
-        desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+        desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(1) });
         desk.ended(session);
         desk.wait(600);
         if !matches!(desk.session(session).phase, Phase::Starting { .. }) {
@@ -549,7 +556,11 @@ fn whatever_waits_for_a_person_is_advised() {
     }
     let step = work(&desk, session).step;
     let found = advise(&desk.state, desk.now, None);
-    assert_eq!((step.turn, step.stage, found.len()), (Turn::You, WorkStage::Stuck, 1), "{step:?} {found:?}");
+    assert_eq!(
+        (step.turn, step.stage, found.len()),
+        (WorkTurn::You, WorkStage::Stuck, 1),
+        "{step:?} {found:?}"
+    );
     assert_eq!(step.command.as_deref(), Some("ao session restore app-1"));
 }
 
@@ -587,15 +598,18 @@ fn checks_that_a_conflict_keeps_from_running_are_not_said_to_run() {
 #[test]
 fn the_reaction_alone_merges_what_its_policy_allows_without_an_approval() {
     for (approvals, auto, merged) in [(0, true, true), (0, false, false), (1, true, false)] {
-        let patch =
-            ReactionPatch { auto: Some(auto), action: Some(Action::Merge), ..ReactionPatch::default() };
+        let patch = ReactionPatch {
+            auto: Some(auto),
+            action: Some(ReactionAction::Merge),
+            ..ReactionPatch::default()
+        };
         let reactions = [(IncidentKind::ApprovedAndGreen, patch)].into();
-        let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+        let mut desk = Desk::with(DaemonSettings { reactions, ..DaemonSettings::default() });
         with_pull(&mut desk);
         policy(&mut desk, |policy| policy.approvals = approvals);
         look(&mut desk, pull(), CheckState::Passed, |_| {});
         let step = of_pull(&desk).step;
-        assert_eq!(step.turn == Turn::Queue, merged, "{approvals} {auto}: {step:?}");
+        assert_eq!(step.turn == WorkTurn::Queue, merged, "{approvals} {auto}: {step:?}");
         assert_eq!(desk.count("queue.enqueued") > 0, merged, "{approvals} {auto}: {step:?}");
     }
 }
@@ -609,7 +623,7 @@ fn a_review_that_waits_does_not_hide_an_agent_that_did_not_take_its_message() {
     assert_eq!(work(&desk, session).step.stage, WorkStage::Review);
     desk.send(session, "Rename it.");
     for _ in 0..=desk.state.settings.restarts {
-        desk.sees(session, Source::Process, Reading::Exited { code: Some(7) });
+        desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(7) });
         desk.ended(session);
         desk.wait(120);
         if desk.status(session).starts_with("starting") {
@@ -617,7 +631,7 @@ fn a_review_that_waits_does_not_hide_an_agent_that_did_not_take_its_message() {
         }
     }
     let step = work(&desk, session).step;
-    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::Stuck), "{step:?}");
+    assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::Stuck), "{step:?}");
     assert!(step.says.contains("code 7") && step.says.contains("waits for your review"), "{step:?}");
 }
 

@@ -1,7 +1,7 @@
 //! The lines of work of a project: its open pull requests, and what its sessions have in their workspaces.
 
-use ao_core::forecast::Side;
-use ao_core::session::{Role, Session};
+use ao_core::forecast::ClashSide;
+use ao_core::session::{Session, SessionRole};
 use ao_core::{ProjectId, State};
 use ao_ports::TreeRef;
 
@@ -18,7 +18,7 @@ pub(super) struct ProjectLines {
 /// A line of work.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WorkLine {
-    pub(crate) side: Side,
+    pub(crate) side: ClashSide,
     pub(crate) name: String,
     pub(crate) branch: String,
     pub(crate) title: String,
@@ -48,8 +48,8 @@ impl WorkLine {
     /// Returns true if a reference means this one: its name, the number of a pull request, its session or its branch.
     pub(crate) fn is_meant_by(&self, word: &str) -> bool {
         let number = match &self.side {
-            Side::Pull(pull) => word.trim_start_matches('!') == pull.number.to_string(),
-            Side::Session(id) => word == id.to_string(),
+            ClashSide::Pull(pull) => word.trim_start_matches('!') == pull.number.to_string(),
+            ClashSide::Session(id) => word == id.to_string(),
         };
         self.name == word || number || self.session.as_deref() == Some(word) || self.branch == word
     }
@@ -58,9 +58,10 @@ impl WorkLine {
 /// The branches of a project that can be compared.
 pub(super) fn of(state: &State, id: &ProjectId) -> Option<ProjectLines> {
     let project = state.projects.get(id)?;
-    let works = |session: &&Session| session.spec.role == Role::Worker && session.workspace.tree.is_some();
+    let works =
+        |session: &&Session| session.spec.role == SessionRole::Worker && session.workspace.tree.is_some();
     let sessions = state.live_in(id).filter(works).map(|session| WorkLine {
-        side: Side::Session(session.id),
+        side: ClashSide::Session(session.id),
         name: session.spec.name.clone(),
         branch: session.watch.checked_out.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
         title: session.spec.title.clone(),
@@ -74,7 +75,7 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<ProjectLines> {
     let first = ao_core::PullId { project: id.clone(), number: 0 };
     let pulls = state.pulls.range(first..).take_while(|(pull, _)| pull.project == *id);
     let pulls = pulls.filter(|(_, pull)| pull.is_open()).map(|(pull, known)| WorkLine {
-        side: Side::Pull(pull.clone()),
+        side: ClashSide::Pull(pull.clone()),
         name: pull.to_string(),
         branch: known.facts.head_branch.clone(),
         title: known.facts.title.clone(),

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ao_core::forecast::{self as core, Side};
+use ao_core::forecast::{self as core, ClashSide};
 use ao_core::{Input, ProjectId, SessionId, Timestamp};
 use ao_git::Git;
 use ao_git::forecast::{Branch, Excerpt, Forecast, Outlook, Scratch};
-use ao_ports::{Captured, TreeRef};
+use ao_ports::{CapturedWorkspace, TreeRef};
 use tokio::time::{Instant, timeout};
 
 use super::lines::{self, LineSource, ProjectLines, WorkLine};
-use super::{ConflictForecasts, ForecastError};
+use super::{ForecastError, ProjectForecasts};
 
 /// A look that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(180);
@@ -48,7 +48,7 @@ struct ScratchPlace {
     git: Git,
 }
 
-impl ConflictForecasts {
+impl ProjectForecasts {
     /// Looks at a project, and returns what was seen once the engine knows it. `moved`: only the trees of these sessions
     /// are taken anew, and those that were never taken; all of them, if absent.
     pub(crate) async fn look(
@@ -122,7 +122,8 @@ impl ConflictForecasts {
     /// Captures a workspace into the scratch folder, and returns its commit.
     async fn capture(&self, place: &ScratchPlace, kind: &str, tree: &TreeRef) -> Result<String, String> {
         let workspace = self.workspaces.get(kind).ok_or_else(|| format!("there is no workspace `{kind}`"))?;
-        let Captured { commit, pack } = workspace.capture(tree).await.map_err(|err| err.to_string())?;
+        let CapturedWorkspace { commit, pack } =
+            workspace.capture(tree).await.map_err(|err| err.to_string())?;
         let known = pack.is_empty() || matches!(place.git.commit(commit.as_str()).await, Ok(Some(_)));
         if !known {
             place.scratch.add(&place.plain, &pack).await.map_err(|err| err.to_string())?;
@@ -198,9 +199,9 @@ impl ConflictForecasts {
         outlook.left_out.extend(left_out);
         // A tree that adds nothing to its own pull request is not listed twice.
         let same = |line: &WorkLine, tip: &str| {
-            matches!(line.side, Side::Session(_))
+            matches!(line.side, ClashSide::Session(_))
                 && found.iter().any(|(other, its)| {
-                    matches!(other.side, Side::Pull(_)) && other.owner() == line.owner() && its == tip
+                    matches!(other.side, ClashSide::Pull(_)) && other.owner() == line.owner() && its == tip
                 })
         };
         let doubled: BTreeSet<String> = found
@@ -213,23 +214,27 @@ impl ConflictForecasts {
     }
 }
 
-fn session_of(side: &Side) -> Option<SessionId> {
+fn session_of(side: &ClashSide) -> Option<SessionId> {
     match side {
-        Side::Session(session) => Some(*session),
-        Side::Pull(_) => None,
+        ClashSide::Session(session) => Some(*session),
+        ClashSide::Pull(_) => None,
     }
 }
 
 /// Converts a result for the engine.
 fn for_the_engine(seen: &ForecastResult) -> (Vec<core::Clash>, BTreeMap<SessionId, Vec<String>>) {
-    let sides: BTreeMap<String, &Side> =
+    let sides: BTreeMap<String, &ClashSide> =
         seen.lines.iter().map(|(line, _)| (line.side.to_string(), &line.side)).collect();
-    let lines = |lines: ao_git::forecast::Lines| core::Lines { first: lines.first, count: lines.count };
+    let lines = |lines: ao_git::forecast::Lines| core::LineRange { first: lines.first, count: lines.count };
     let clashes = seen.outlook.clashes.iter().filter_map(|clash| {
         let (a, b) = (*sides.get(&clash.a)?, *sides.get(&clash.b)?);
-        let files = clash.files.iter().map(|file| core::ClashFile {
+        let files = clash.files.iter().map(|file| core::ClashedFile {
             path: file.path.clone(),
-            hunks: file.hunks.iter().map(|hunk| core::Hunk { a: lines(hunk.a), b: lines(hunk.b) }).collect(),
+            hunks: file
+                .hunks
+                .iter()
+                .map(|hunk| core::ClashHunk { a: lines(hunk.a), b: lines(hunk.b) })
+                .collect(),
         });
         Some(core::Clash { a: a.clone(), b: b.clone(), files: files.collect() })
     });

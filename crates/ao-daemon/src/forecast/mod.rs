@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ao_core::evidence::{Activity, Reading};
+use ao_core::evidence::{AgentActivity, Reading};
 use ao_core::session::SessionEvent;
 use ao_core::{Event, ProjectId, SessionId, State};
 use ao_engine::{AskError, Handle};
@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 const AT_WORK: Duration = Duration::from_secs(60);
 
 /// The forecasts of all projects.
-pub struct ConflictForecasts {
+pub struct ProjectForecasts {
     handle: Handle,
     clock: Arc<dyn Clock>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
@@ -127,20 +127,20 @@ impl PendingChanges {
     }
 }
 
-impl ConflictForecasts {
+impl ProjectForecasts {
     pub(crate) fn new(
         handle: Handle,
         clock: Arc<dyn Clock>,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
         folder: PathBuf,
-    ) -> ConflictForecasts {
+    ) -> ProjectForecasts {
         // What an earlier daemon left there can be made again.
         std::fs::remove_dir_all(&folder).ok();
-        ConflictForecasts { handle, clock, workspaces, folder, known: Mutex::default() }
+        ProjectForecasts { handle, clock, workspaces, folder, known: Mutex::default() }
     }
 
     /// Looks whenever something may have changed, until it is dropped.
-    pub(crate) async fn run(self: Arc<ConflictForecasts>, seen: Seq) {
+    pub(crate) async fn run(self: Arc<ProjectForecasts>, seen: Seq) {
         let mut happens = self.handle.subscribe(seen);
         // Who was at work before the daemon started may have changed anything.
         let Ok(projects) = self.handle.view(|state| state.projects.keys().cloned().collect()).await else {
@@ -220,19 +220,19 @@ impl ConflictForecasts {
 
 /// The sessions whose agents work just now.
 fn at_work(state: &State) -> BTreeSet<SessionId> {
-    let works = state.live().filter(|session| session.judgement.activity == Activity::Working);
+    let works = state.live().filter(|session| session.judgement.activity == AgentActivity::Working);
     works.map(|session| session.id).collect()
 }
 
-impl std::fmt::Debug for ConflictForecasts {
+impl std::fmt::Debug for ProjectForecasts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConflictForecasts").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("ProjectForecasts").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ao_core::evidence::{Confidence, Signal, Source};
+    use ao_core::evidence::{Confidence, Signal, SignalSource};
     use ao_core::{Attempt, Timestamp};
 
     use super::*;
@@ -240,7 +240,7 @@ mod tests {
     fn says(session: u64, reading: Reading) -> Event {
         let signal = Signal {
             attempt: Attempt(1),
-            source: Source::Hook,
+            source: SignalSource::Hook,
             at: Timestamp(0),
             confidence: Confidence::High,
             reading,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ao_core::forecast::Side;
+use ao_core::forecast::ClashSide;
 use ao_core::{ProjectId, Timestamp};
 use ao_git::forecast::{ClashFile, Excerpt};
 
 use super::lines::WorkLine;
-use super::{ConflictForecasts, ForecastError, ForecastResult};
+use super::{ForecastError, ForecastResult, ProjectForecasts};
 use crate::error::{DaemonError, ErrorKind};
 use crate::secrets;
 
@@ -23,7 +23,7 @@ pub struct ForecastReport {
 
 #[derive(Debug)]
 pub struct ForecastBranch {
-    pub side: Side,
+    pub side: ClashSide,
     pub name: String,
     pub branch: String,
     pub title: String,
@@ -41,7 +41,7 @@ pub struct BranchClash {
     pub files: Vec<(ClashFile, Vec<String>)>,
 }
 
-impl ConflictForecasts {
+impl ProjectForecasts {
     /// Returns all branches of a project and their conflicts, as they are now.
     pub async fn conflicts(&self, project: &ProjectId) -> Result<ForecastReport, DaemonError> {
         let seen = self.recent(project).await?;

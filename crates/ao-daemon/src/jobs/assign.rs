@@ -8,12 +8,12 @@ use ao_ports::{ErrandError, TrackerError};
 
 use super::forge::fault;
 use super::spawn::refused;
-use super::{JobRunner, done, stopping};
+use super::{DaemonJobs, done, stopping};
 use crate::error::{DaemonError, ErrorKind};
 use crate::looks::{LookError, TaskReceiver};
 use crate::spawn::SpawnDraft;
 
-impl JobRunner {
+impl DaemonJobs {
     /// Starts the session of a task, by the same path as a request of a person. A task that has had a session is left
     /// alone, so a second run finds the first session, also if that has ended.
     pub(super) async fn assign(

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ao_core::hook::{About, Hook, HookPoint, Landing, document};
+use ao_core::hook::{Hook, HookLanding, HookPoint, HookSubject, document};
 use ao_core::{ProjectId, SessionId};
 use ao_ports::ErrandError;
 
-use super::{BY_HAND, HookLog, HookQuestion, HookRan, JobRunner};
+use super::{BY_HAND, DaemonJobs, HookLog, HookQuestion, HookRan};
 use crate::error::{DaemonError, ErrorKind};
 use crate::on_disk;
 
@@ -18,7 +18,7 @@ pub struct HookTrial {
     pub document: String,
 }
 
-impl JobRunner {
+impl DaemonJobs {
     /// Returns the hooks of one project, or of all, in the order in which they run.
     pub async fn hooks(&self, project: Option<&ProjectId>) -> Result<Vec<(ProjectId, Hook)>, DaemonError> {
         let only = project.cloned();
@@ -67,14 +67,14 @@ impl JobRunner {
             let pull = pulls.iter().flatten().next_back();
             let known = pull.and_then(|pull| state.pulls.get(pull));
             let merge = known.filter(|_| matches!(point, HookPoint::BeforeMerge | HookPoint::Merged));
-            let merge = merge.map(|pull| Landing {
+            let merge = merge.map(|pull| HookLanding {
                 head: &pull.facts.head,
                 base: Some(&pull.facts.base),
                 commit: None,
             });
             let review = known.and_then(|pull| pull.facts.reviews.last());
             let review = review.filter(|_| point == HookPoint::ReviewReceived);
-            let about = About { session, pull, review, merge };
+            let about = HookSubject { session, pull, review, merge };
             let document = document(state, &of, point, at, &format!("{point}/test/{at}"), about);
             HookQuestion { project: of, session, point, hooks, document }
         });

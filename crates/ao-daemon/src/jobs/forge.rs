@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::ErrandOutcome;
-use ao_core::pull::{PullState, Standing};
+use ao_core::pull::{AuthorStanding, PullState};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
 
@@ -76,7 +76,7 @@ pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<Erran
     let seen = scm.pulls(std::slice::from_ref(&reply.pull)).await.map_err(fault)?;
     let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
     let last = threads.iter().find(|known| known.id == reply.thread).and_then(|known| known.comments.last());
-    let spoke = last.is_some_and(|last| last.author.standing == Standing::Agent);
+    let spoke = last.is_some_and(|last| last.author.standing == AuthorStanding::Agent);
     if spoke && !reply.resolve {
         return Ok(done("it has an answer already"));
     }

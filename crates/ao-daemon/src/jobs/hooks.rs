@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Errand, ErrandOutcome, Order, Requester};
+use ao_core::errand::{Errand, ErrandOutcome, JobOrder, Requester};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::{ProjectId, SessionId};
-use ao_ports::environment::{self, WantedByHook};
+use ao_ports::environment::{self, HookVariables};
 use ao_ports::secret::secrets_in;
 use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
@@ -17,7 +17,7 @@ use camino::Utf8PathBuf;
 
 use super::command::{self, CommandEnded};
 use super::logs::HookLogFolder;
-use super::{JobRunner, done, stopping};
+use super::{DaemonJobs, done, stopping};
 use crate::secrets;
 
 /// The time that programs have to end before they are killed.
@@ -54,9 +54,9 @@ struct CommandRun<'a> {
     document: &'a str,
 }
 
-impl JobRunner {
+impl DaemonJobs {
     pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let Order::Hook { project, session, point, hooks, document } = &errand.order else {
+        let JobOrder::Hook { project, session, point, hooks, document } = &errand.order else {
             return Err(ErrandError::Never("it is no hook".into()));
         };
         let asked = HookQuestion {
@@ -106,7 +106,7 @@ impl JobRunner {
 
     /// Runs what a reaction runs.
     pub(super) async fn run_command(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let Order::Run { project, session, command, timeout, document } = &errand.order else {
+        let JobOrder::Run { project, session, command, timeout, document } = &errand.order else {
             return Err(ErrandError::Never("it is no command".into()));
         };
         let event = match &errand.requester {
@@ -170,7 +170,7 @@ impl JobRunner {
         let (marked, mark) = self.mark(run.id);
         // A daemon that was killed has left its command behind, and two of them must not run at once.
         mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
-        let wanted = WantedByHook {
+        let wanted = HookVariables {
             event: run.event,
             hook: run.point.map(HookPoint::word),
             project: run.project,

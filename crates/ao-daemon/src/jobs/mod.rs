@@ -1,7 +1,7 @@
 //! Jobs: what reactions and hooks have done in the world.
 //!
 //! ```text
-//!  engine ──RunErrand──► JobRunner ─┬─ spawn.rs    a session, by the same order as a route's
+//!  engine ──RunErrand──► DaemonJobs ┬─ spawn.rs    a session, by the same order as a route's
 //!                                  ├─ assign.rs   the session of a task that is begun by itself
 //!                                  ├─ settle.rs   the issues closed that a merged pull request settles
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
@@ -28,9 +28,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_core::errand::{Errand, ErrandOutcome, Order};
+use ao_core::errand::{Errand, ErrandOutcome, JobOrder};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, Errands, Scm, ThreadReply, Workspace};
+use ao_ports::{Clock, ErrandError, JobRunner, Scm, ThreadReply, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use async_trait::async_trait;
@@ -50,7 +50,7 @@ use crate::spawn::SpawnOrders;
 /// The number of commands of one kind that run at a time; the others wait.
 const COMMANDS: usize = 8;
 /// Runs the jobs of reactions and hooks.
-pub struct JobRunner {
+pub struct DaemonJobs {
     deps: JobDeps,
     /// The user's shell.
     shell: OsString,
@@ -77,10 +77,10 @@ pub(crate) struct JobDeps {
     pub(crate) spawn: Arc<SpawnOrders>,
 }
 
-impl JobRunner {
-    pub(crate) fn new(deps: JobDeps) -> JobRunner {
+impl DaemonJobs {
+    pub(crate) fn new(deps: JobDeps) -> DaemonJobs {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        JobRunner {
+        DaemonJobs {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
             logs: HookLogFolder::new(deps.data_dir.join("logs").join("hooks")),
             deps,
@@ -99,10 +99,10 @@ impl JobRunner {
 }
 
 #[async_trait]
-impl Errands for JobRunner {
+impl JobRunner for DaemonJobs {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         match &errand.order {
-            Order::Spawn { project, pull, agent, title, prompt } => {
+            JobOrder::Spawn { project, pull, agent, title, prompt } => {
                 let wish = spawn::RequestedSession {
                     project,
                     pull: pull.as_ref(),
@@ -112,17 +112,17 @@ impl Errands for JobRunner {
                 };
                 self.spawn(errand.id, wish).await
             }
-            Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
-            Order::Settle { pull, tasks } => self.settle(pull, tasks).await,
-            Order::Rerun { pull, check, commit, .. } => {
+            JobOrder::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
+            JobOrder::Settle { pull, tasks } => self.settle(pull, tasks).await,
+            JobOrder::Rerun { pull, check, commit, .. } => {
                 forge::rerun(&*self.scm(&pull.project).await?, pull, check, commit).await
             }
-            Order::CheckBase { project, commit, check, .. } => {
+            JobOrder::CheckBase { project, commit, check, .. } => {
                 forge::check_base(&*self.scm(project).await?, project, commit, check).await
             }
-            Order::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
-            Order::Run { .. } => self.run_command(errand).await,
-            Order::Reply { pull, thread, text, resolve, key } => {
+            JobOrder::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
+            JobOrder::Run { .. } => self.run_command(errand).await,
+            JobOrder::Reply { pull, thread, text, resolve, key } => {
                 let reply = ThreadReply {
                     pull: pull.clone(),
                     thread: thread.clone(),
@@ -132,7 +132,7 @@ impl Errands for JobRunner {
                 };
                 forge::reply(&*self.scm(&pull.project).await?, reply).await
             }
-            Order::Hook { .. } => self.run_hooks(errand).await,
+            JobOrder::Hook { .. } => self.run_hooks(errand).await,
         }
     }
 }
@@ -146,8 +146,8 @@ fn stopping(err: ao_engine::AskError) -> ErrandError {
     ErrandError::Later(err.to_string())
 }
 
-impl fmt::Debug for JobRunner {
+impl fmt::Debug for DaemonJobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobRunner").field("data_dir", &self.deps.data_dir).finish_non_exhaustive()
+        f.debug_struct("DaemonJobs").field("data_dir", &self.deps.data_dir).finish_non_exhaustive()
     }
 }

@@ -1,15 +1,15 @@
 //! Rebases the branch of a pull request, in the workspace of the session that has it.
 
 use ao_core::errand::ErrandOutcome;
-use ao_core::evidence::Activity;
+use ao_core::evidence::AgentActivity;
 use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
 use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
 
-use super::{JobRunner, done, stopping};
+use super::{DaemonJobs, done, stopping};
 use crate::cleanup::tree_of;
 
-impl JobRunner {
+impl DaemonJobs {
     /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
     /// there is nothing left to do.
     pub(super) async fn rebase(
@@ -72,7 +72,7 @@ fn find(state: &State, id: &PullId, head: &Commit) -> RebaseTarget {
     };
     let at_work = match session.phase {
         Phase::Running { .. } => {
-            session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
+            session.judgement.activity != AgentActivity::Idle || session.outbox.current.is_some()
         }
         Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. } => false,
         _ => true,

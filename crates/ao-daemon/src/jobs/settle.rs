@@ -10,10 +10,10 @@ use ao_ports::{ErrandError, Scm, Tracker, TrackerError};
 
 use super::assign::not_seen;
 use super::forge::fault;
-use super::{JobRunner, done};
+use super::{DaemonJobs, done};
 use crate::looks::{LookError, ProjectLooks, TaskReceiver};
 
-impl JobRunner {
+impl DaemonJobs {
     /// Closes the issues whose sessions made a merged pull request, and those that it names as closed. Closed issues
     /// stay as they are, so a second run changes nothing.
     ///

@@ -7,7 +7,7 @@ use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
 use ao_engine::{AskError, Handle};
 use ao_ports::ErrandError;
 
-use super::{JobRunner, done, stopping};
+use super::{DaemonJobs, done, stopping};
 use crate::error::DaemonError;
 use crate::spawn::SpawnDraft;
 
@@ -30,7 +30,7 @@ struct ExistingSession {
     has_it: bool,
 }
 
-impl JobRunner {
+impl DaemonJobs {
     /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
     /// name, so a second time finds the first one.
     pub(super) async fn spawn(
@@ -117,7 +117,7 @@ fn there_already(
 /// Each step is idempotent and always taken, because a crash between two of them must lose none. The message has the
 /// job's own key.
 async fn bring(
-    jobs: &JobRunner,
+    jobs: &DaemonJobs,
     handle: &Handle,
     there: ExistingSession,
     errand: ErrandId,

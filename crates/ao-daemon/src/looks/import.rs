@@ -1,7 +1,7 @@
 //! Issues that are brought in from a text.
 
 use ao_core::ProjectId;
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_tracker::import;
 pub use ao_tracker::import::{ImportResult, Outcome};
 
@@ -21,7 +21,7 @@ impl ProjectLooks {
     pub async fn import(
         &self,
         project: &ProjectId,
-        by: &Author,
+        by: &AuthorFacts,
         (format, text): (ImportFormat, &str),
         dry_run: bool,
     ) -> Result<Vec<ImportResult>, DaemonError> {

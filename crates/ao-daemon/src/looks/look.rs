@@ -9,7 +9,7 @@ use ao_core::session::{Session, SessionInput};
 use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
 use ao_engine::AskError;
-use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
+use ao_ports::{HintReceiver as _, LookHint, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
 use super::ProjectLooks;
@@ -75,20 +75,20 @@ impl ProjectLooks {
             let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
             for hint in hints {
                 match hint {
-                    Hint::Pull(pull) => {
+                    LookHint::Pull(pull) => {
                         pulls.entry(pull.project.clone()).or_default().insert(pull);
                     }
-                    Hint::Task(task) => {
+                    LookHint::Task(task) => {
                         tasks.insert(task);
                     }
-                    Hint::Project(project) => {
+                    LookHint::Project(project) => {
                         // Whether or not anything is open: who has broken it wants to know.
                         let found = match self.see_policy(&project).await {
                             Ok(_) => self.pulls_of(&project).await,
                             Err(err) => Err(err),
                         };
-                        let found =
-                            self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
+                        let found = self
+                            .settled(LookHint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
                         let seen = self.see_open_tasks(&project).await;
                         // The engine has the listed tasks already; only the others need a look of their own.
@@ -96,7 +96,7 @@ impl ProjectLooks {
                         tasks.extend(left_to_ask(known, seen.as_ref().ok()));
                         // Where there are no issues, the pull requests may still have to be asked for again.
                         if let Err(err @ (LookError::Forge(_) | LookError::Engine(_))) = &seen {
-                            self.settled::<()>(Hint::Project(project), Err(err));
+                            self.settled::<()>(LookHint::Project(project), Err(err));
                         }
                     }
                 }
@@ -113,7 +113,7 @@ impl ProjectLooks {
             }
             for task in tasks {
                 let seen = self.see_task(&task).await;
-                self.settled(Hint::Task(task), seen.as_ref().copied());
+                self.settled(LookHint::Task(task), seen.as_ref().copied());
             }
         }
     }
@@ -123,8 +123,8 @@ impl ProjectLooks {
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
             match &seen {
-                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(Hint::Pull(pull)),
-                seen => drop(self.settled(Hint::Pull(pull), seen.as_ref().map(|_| ()))),
+                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(LookHint::Pull(pull)),
+                seen => drop(self.settled(LookHint::Pull(pull), seen.as_ref().map(|_| ()))),
             }
         }
         let of = project.clone();
@@ -139,7 +139,7 @@ impl ProjectLooks {
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
     pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
         let LookResult { seen, unread } = self.look_and_tell(pulls).await?;
-        unread.into_iter().for_each(|pull| self.asked.again(Hint::Pull(pull)));
+        unread.into_iter().for_each(|pull| self.asked.again(LookHint::Pull(pull)));
         Ok(seen)
     }
 
@@ -155,7 +155,7 @@ impl ProjectLooks {
         // After the look and before the engine hears of it: nothing is judged by an older policy than its base has.
         if self.see_policy(&first.project).await? {
             // What the others add may have to be looked through now.
-            self.asked.hint(Hint::Project(first.project.clone()));
+            self.asked.hint(LookHint::Project(first.project.clone()));
         }
         for (pull, facts) in &seen {
             let input = PullInput::Seen(Box::new(facts.clone()));
@@ -318,7 +318,7 @@ impl ProjectLooks {
 
     /// Handles the result of a look; one that failed is repeated later. Without a forge it is not repeated: the next
     /// one that is configured is asked about everything anyway.
-    fn settled<T>(&self, hint: Hint, outcome: Result<T, &LookError>) -> Option<T> {
+    fn settled<T>(&self, hint: LookHint, outcome: Result<T, &LookError>) -> Option<T> {
         match outcome {
             Ok(done) => {
                 self.asked.answered(&hint);

@@ -9,7 +9,7 @@ use ao_config::{Effective, Env, names};
 use ao_core::session::Phase;
 use ao_core::{ProjectId, State};
 use ao_engine::Handle;
-use ao_ports::{CheckSpec, Clock, Scm, Strategy, Tracker};
+use ao_ports::{CheckSpec, Clock, LandingStrategy, Scm, Tracker};
 use ao_scm::local::{self, LocalScm, Witness};
 use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
 use async_trait::async_trait;
@@ -36,7 +36,7 @@ pub(crate) struct ForgeConfig {
     pub(crate) policy: Option<PolicyConfig>,
     pub(crate) default_branch: String,
     pub(crate) checks: Vec<CheckSpec>,
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: LandingStrategy,
 }
 
 impl ForgeConfig {

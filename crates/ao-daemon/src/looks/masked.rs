@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use ao_core::pull::{Author, PullFacts};
+use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
-    NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm,
-    ScmAbilities, ScmError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply,
-    TidyOrder, Tracker, TrackerAbilities, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeOrder, MergeOutcome, MovedBase,
+    NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter,
+    Scm, ScmAbilities, ScmError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome,
+    ThreadReply, TidyOrder, Tracker, TrackerAbilities, TrackerError, Webhook,
 };
 use ao_process::Secrets;
 use async_trait::async_trait;
@@ -248,7 +248,13 @@ impl Tracker for MaskedPort<dyn Tracker> {
         self.0.edit(task, &edit.clone().masked()).await
     }
 
-    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError> {
+    async fn comment(
+        &self,
+        task: &TaskId,
+        by: &AuthorFacts,
+        key: &str,
+        text: &str,
+    ) -> Result<(), TrackerError> {
         self.0.comment(task, by, key, &known().mask(text)).await
     }
 
@@ -260,11 +266,11 @@ impl Tracker for MaskedPort<dyn Tracker> {
         self.0.warnings().await.masked()
     }
 
-    async fn watch(&self, hints: Arc<dyn Hints>) {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.0.watch(hints).await;
     }
 
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         self.0.webhook(webhook).await
     }
 
@@ -357,7 +363,7 @@ impl Scm for MaskedPort<dyn Scm> {
         &self,
         pull: &PullId,
         comment: &str,
-        by: &Author,
+        by: &AuthorFacts,
         body: &str,
     ) -> Result<(), TrackerError> {
         self.0.edit_comment(pull, comment, by, &known().mask(body)).await
@@ -371,7 +377,7 @@ impl Scm for MaskedPort<dyn Scm> {
         &self,
         pull: &PullId,
         thread: &str,
-        by: &Author,
+        by: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), TrackerError> {
         self.0.resolve(pull, thread, by, resolved).await
@@ -393,11 +399,11 @@ impl Scm for MaskedPort<dyn Scm> {
         self.0.check_log(run, from, limit, wait).await
     }
 
-    async fn watch(&self, hints: Arc<dyn Hints>) {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.0.watch(hints).await;
     }
 
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         self.0.webhook(webhook).await
     }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_core::ProjectId;
 use ao_engine::Handle;
 use ao_git::Queues;
-use ao_ports::{Clock, Hint, Hints, Records, Scm, Tracker, Workspace};
+use ao_ports::{Clock, HintReceiver, LookHint, Records, Scm, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -136,7 +136,7 @@ impl ProjectLooks {
                 before.watches.iter().for_each(AbortHandle::abort);
             }
             // Changes from before the watch began.
-            self.asked.hint(Hint::Project(id));
+            self.asked.hint(LookHint::Project(id));
         }
     }
 
@@ -174,10 +174,10 @@ impl ProjectLooks {
 
     /// Has everything of a project looked at, because what is of interest there has changed.
     pub(crate) fn look_at(&self, project: &ProjectId) {
-        self.asked.hint(Hint::Project(project.clone()));
+        self.asked.hint(LookHint::Project(project.clone()));
     }
 
-    fn hints(&self) -> Arc<dyn Hints> {
+    fn hints(&self) -> Arc<dyn HintReceiver> {
         self.asked.clone()
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ao_ports::{Hint, Hints};
+use ao_ports::{HintReceiver, LookHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -24,8 +24,8 @@ pub(crate) struct PendingLooks {
 /// No larger than what there is to ask about.
 #[derive(Debug, Default)]
 struct DueLooks {
-    now: BTreeSet<Hint>,
-    later: BTreeMap<Hint, RetryTime>,
+    now: BTreeSet<LookHint>,
+    later: BTreeMap<LookHint, RetryTime>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ struct RetryTime {
 
 impl PendingLooks {
     /// Waits until there is something, and takes all of it.
-    pub(crate) async fn take(&self) -> BTreeSet<Hint> {
+    pub(crate) async fn take(&self) -> BTreeSet<LookHint> {
         loop {
             let hinted = self.some.notified();
             let due = {
@@ -58,7 +58,7 @@ impl PendingLooks {
     }
 
     /// Schedules a failed look again, later.
-    pub(crate) fn again(&self, hint: Hint) {
+    pub(crate) fn again(&self, hint: LookHint) {
         let mut open = self.open();
         let wait = open.later.get(&hint).map_or(FIRST, |later| (later.wait * 2).min(MOST));
         open.later.insert(hint, RetryTime { at: Instant::now() + wait, wait });
@@ -67,7 +67,7 @@ impl PendingLooks {
     }
 
     /// Forgets the failures of a look: it succeeded, or there is no forge to ask.
-    pub(crate) fn answered(&self, hint: &Hint) {
+    pub(crate) fn answered(&self, hint: &LookHint) {
         self.open().later.remove(hint);
     }
 
@@ -78,7 +78,7 @@ impl PendingLooks {
 
 impl DueLooks {
     /// Takes what is to be asked now. What has waited stays known, so that its next wait is longer.
-    fn due(&mut self, now: Instant) -> BTreeSet<Hint> {
+    fn due(&mut self, now: Instant) -> BTreeSet<LookHint> {
         let mut taken = std::mem::take(&mut self.now);
         for (hint, later) in self.later.iter_mut().filter(|(_, later)| later.at <= now) {
             taken.insert(hint.clone());
@@ -89,8 +89,8 @@ impl DueLooks {
     }
 }
 
-impl Hints for PendingLooks {
-    fn hint(&self, hint: Hint) {
+impl HintReceiver for PendingLooks {
+    fn hint(&self, hint: LookHint) {
         self.open().now.insert(hint);
         self.some.notify_one();
     }
@@ -103,8 +103,8 @@ mod tests {
 
     use super::*;
 
-    fn hint() -> Hint {
-        Hint::Project(ProjectId::new("app"))
+    fn hint() -> LookHint {
+        LookHint::Project(ProjectId::new("app"))
     }
 
     #[tokio::test(start_paused = true)]

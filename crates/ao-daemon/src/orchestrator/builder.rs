@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::{Input, ProjectId, Settings};
+use ao_core::{DaemonSettings, Input, ProjectId};
 use ao_ports::{Agent, Clock, Notifier, Scm};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::task::JoinSet;
@@ -19,7 +19,7 @@ use crate::daemon::{self, Daemon};
 /// The parts of an orchestrator. Each slot takes an adapter of the embedding program.
 pub struct OrchestratorBuilder {
     options: daemon::DaemonOptions,
-    settings: Settings,
+    settings: DaemonSettings,
     projects: BTreeMap<ProjectId, ProjectConfig>,
     planner: Arc<dyn TaskPlanner>,
     clock: Arc<dyn Clock>,
@@ -30,7 +30,7 @@ impl OrchestratorBuilder {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
         OrchestratorBuilder {
             options: daemon::DaemonOptions::new(absolute(data_dir), program),
-            settings: Settings::default(),
+            settings: DaemonSettings::default(),
             projects: BTreeMap::new(),
             planner: Arc::new(ListPlanner),
             clock: Arc::new(SystemClock),
@@ -88,7 +88,7 @@ impl OrchestratorBuilder {
     /// Limits, patience, and automatic reactions to problems: by default an agent gets a message about a failed check
     /// of its pull request.
     #[must_use]
-    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> OrchestratorBuilder {
+    pub fn settings(mut self, change: impl FnOnce(&mut DaemonSettings)) -> OrchestratorBuilder {
         change(&mut self.settings);
         self
     }

@@ -76,13 +76,13 @@ impl Orchestrator {
     }
 
     /// Returns the running and the queued sessions, with the reasons for waiting.
-    pub async fn schedule(&self) -> Result<ao_core::plan::Plan, OrchestratorError> {
+    pub async fn schedule(&self) -> Result<ao_core::plan::WorkPlan, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::plan::plan(state, now, None)).await?)
     }
 
     /// Returns the advice for now with its reasons, the most pressing first.
-    pub async fn advise(&self) -> Result<Vec<ao_core::advise::Advice>, OrchestratorError> {
+    pub async fn advise(&self) -> Result<Vec<ao_core::advise::AdviceItem>, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::advise::advise(state, now, None)).await?)
     }

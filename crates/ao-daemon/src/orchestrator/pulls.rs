@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::incident::{IncidentEvent, IncidentKey, IncidentKind, Subject};
-use ao_core::pull::{Author, Pull, PullInput, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding, Pull, PullInput};
 use ao_core::session::Session;
 use ao_core::{Commit, Event, Input, ProjectId, PullId};
 use ao_engine::Subscription;
@@ -59,7 +59,7 @@ impl Orchestrator {
             body: body.to_owned(),
             draft: false,
             labels: BTreeSet::new(),
-            by: Author { login: known.spec.name.clone(), standing: Standing::Agent },
+            by: AuthorFacts { login: known.spec.name.clone(), standing: AuthorStanding::Agent },
         };
         let pull = scm.open(&new).await?;
         self.see(&*scm, std::slice::from_ref(&pull)).await?;

@@ -5,15 +5,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::budget::{Limits, Spend};
+use ao_core::budget::{SpendLimits, UsageTotal};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{
-    AgentChoice, MessageKind, NewMessage, Phase, Role, Sender, Session, SessionInput, Status, StatusWord,
+    AgentChoice, MessageKind, NewMessage, Phase, Sender, Session, SessionInput, SessionRole, StatusReport,
+    StatusWord,
 };
 use ao_core::setup::Origin;
 use ao_core::{Input, ProjectId, SessionId};
 use ao_engine::AskError;
-use ao_ports::{Clock, Output};
+use ao_ports::{Clock, OutputPart};
 
 use super::tasks::PlannedTask;
 use super::workspace::WorkspaceHandle;
@@ -34,7 +35,7 @@ pub struct SessionSpawn<'a> {
     origin: Origin,
     branch: Option<String>,
     name: Option<String>,
-    limits: Limits,
+    limits: SpendLimits,
     on_complete: Option<CompletionCallback>,
 }
 
@@ -44,10 +45,10 @@ pub struct SessionCompletion {
     pub session: SessionHandle,
     /// `Idle` at the end of a turn, `Exited` with its process, `SetupFailed` if it never began, and `Stopped` or `Merged`
     /// when the session is over.
-    pub status: Status,
+    pub status: StatusReport,
     /// The code of a process that has exited.
     pub exit_code: Option<i32>,
-    pub spend: Spend,
+    pub spend: UsageTotal,
 }
 
 /// A way to one session. Cheap to clone.
@@ -70,7 +71,7 @@ impl<'a> SessionSpawn<'a> {
             origin: Origin::Base,
             branch: None,
             name: None,
-            limits: Limits::default(),
+            limits: SpendLimits::default(),
             on_complete: None,
         }
     }
@@ -111,7 +112,7 @@ impl<'a> SessionSpawn<'a> {
         self
     }
 
-    pub fn limits(mut self, limits: Limits) -> SessionSpawn<'a> {
+    pub fn limits(mut self, limits: SpendLimits) -> SessionSpawn<'a> {
         self.limits = limits;
         self
     }
@@ -147,7 +148,7 @@ impl<'a> SessionSpawn<'a> {
         let request = SpawnRequest {
             project: project.clone(),
             task: None,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             title: self.task.title,
             prompt: self.task.prompt,
             name: self.name,
@@ -216,7 +217,7 @@ impl SessionHandle {
     }
 
     /// Returns the status, with its time and its reason.
-    pub async fn status(&self) -> Result<Status, OrchestratorError> {
+    pub async fn status(&self) -> Result<StatusReport, OrchestratorError> {
         Ok(self.look().await?.status(self.ways.clock.now()))
     }
 
@@ -304,13 +305,18 @@ impl SessionHandle {
 
     /// Returns the output of its last process from an offset on; also after the process has ended. Waits up to `wait`
     /// for more.
-    pub async fn output(&self, from: u64, limit: usize, wait: Duration) -> Result<Output, OrchestratorError> {
+    pub async fn output(
+        &self,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<OutputPart, OrchestratorError> {
         let session = self.look().await?;
         let runtimes = &self.ways.runtimes;
         // A process that has ended is no longer the session's, but its output is kept.
         match process_of(runtimes, &session).await? {
             Some(process) => Ok(runtimes.of(&process)?.output(&process, from, limit, wait).await?),
-            None => Ok(Output { from, bytes: vec![], ended: false }),
+            None => Ok(OutputPart { from, bytes: vec![], ended: false }),
         }
     }
 

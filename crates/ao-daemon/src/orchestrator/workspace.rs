@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
-use ao_core::workspace::Tree;
+use ao_core::workspace::WorkspaceTree;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{Removal, RemoveOrder, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef, Workspace};
 use camino::Utf8Path;
 
 use super::{Orchestrator, OrchestratorError};
@@ -28,7 +28,7 @@ pub struct WorkspaceHandle {
     maker: SessionId,
     project: ProjectId,
     repository: String,
-    tree: Tree,
+    tree: WorkspaceTree,
     branch: String,
 }
 
@@ -76,7 +76,7 @@ impl<'a> NewWorkspace<'a> {
             worktrees.set_up(maker, Attempt(1), &set_up).await?;
         }
         worktrees.lend(&project.config.path, maker, &made.path).await?;
-        let tree = Tree { path: made.path, base: made.base };
+        let tree = WorkspaceTree { path: made.path, base: made.base };
         Ok(WorkspaceHandle { maker, project: id, repository: project.config.path.clone(), tree, branch })
     }
 }
@@ -93,7 +93,7 @@ impl WorkspaceHandle {
     /// Removes the workspace if nothing is lost by that, by the same gate as all others: no process in it, nothing
     /// uncommitted, every commit kept elsewhere. Otherwise it stays, and the reasons are returned. A session that
     /// works in it has to be stopped first.
-    pub async fn remove(&self, orchestrator: &Orchestrator) -> Result<Removal, OrchestratorError> {
+    pub async fn remove(&self, orchestrator: &Orchestrator) -> Result<RemovalOutcome, OrchestratorError> {
         let path = self.tree.path.clone();
         let user = orchestrator
             .daemon

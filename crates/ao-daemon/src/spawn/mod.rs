@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
 use ao_config::{Effective, names};
-use ao_core::budget::Limits;
+use ao_core::budget::SpendLimits;
 use ao_core::input::SpawnRequest;
-use ao_core::outside::{self, Kind, Source, one_line};
-use ao_core::session::{AgentAbilities, AgentChoice, Role, Session};
+use ao_core::outside::{self, QuotedKind, TextSource, one_line};
+use ao_core::session::{AgentAbilities, AgentChoice, Session, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
 use ao_engine::Handle;
@@ -44,7 +44,7 @@ pub struct SpawnDraft {
     pub workspace: Option<String>,
     /// The number of a pull request whose branch is taken over.
     pub claim_pr: Option<u64>,
-    pub role: Option<Role>,
+    pub role: Option<SessionRole>,
     pub priority: Option<i32>,
     /// True if a person answers for an issue that an outsider wrote.
     pub trust: bool,
@@ -172,7 +172,7 @@ fn whole(
 ) -> Result<SpawnRequest, DaemonError> {
     let known = project(draft.project.as_deref(), configs)?;
     let effective = known.effective();
-    let role = draft.role.unwrap_or(Role::Worker);
+    let role = draft.role.unwrap_or(SessionRole::Worker);
     let specialist = specialist(draft.agent.as_deref(), &effective, role, &known);
     let agent = agent(draft, &effective, role, specialist, &known, plugged)?;
     let runtime = runtime(draft, &effective, specialist)?;
@@ -190,7 +190,7 @@ fn whole(
     let of_issue = outside.issue.as_ref().map(|seen| one_line(&seen.facts.title));
     let title = match (role, title.or(of_issue.as_deref()), &issue, prompt) {
         (_, Some(title), _, _) => title.to_owned(),
-        (Role::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
+        (SessionRole::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
         (_, None, Some(issue), _) => format!("Issue {issue}"),
         (_, None, None, Some(prompt)) => prompt.lines().next().unwrap_or_default().chars().take(80).collect(),
         (_, None, None, None) => match draft.claim_pr {
@@ -217,7 +217,7 @@ fn whole(
         }
     };
     let name = draft.name.clone().or_else(|| match (&issue, role) {
-        (_, Role::Orchestrator) => Some(format!("{}-orchestrator", effective.session_prefix)),
+        (_, SessionRole::Orchestrator) => Some(format!("{}-orchestrator", effective.session_prefix)),
         (Some(issue), _) => Some(format!("{}-{issue}", effective.session_prefix)),
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
     });
@@ -287,11 +287,11 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<KnownPro
 fn specialist<'a>(
     named: Option<&str>,
     effective: &Effective<'a>,
-    role: Role,
+    role: SessionRole,
     known: &'a KnownProject,
 ) -> Option<&'a Specialist> {
     let name = named.unwrap_or(match role {
-        Role::Orchestrator => effective.orchestrator,
+        SessionRole::Orchestrator => effective.orchestrator,
         _ => effective.agent,
     });
     known.loaded.config.agents.iter().find(|specialist| specialist.id == name)
@@ -300,12 +300,12 @@ fn specialist<'a>(
 fn agent(
     draft: &SpawnDraft,
     effective: &Effective<'_>,
-    role: Role,
+    role: SessionRole,
     specialist: Option<&Specialist>,
     known: &KnownProject,
     plugged: &PluggedAgents,
 ) -> Result<AgentChoice, DaemonError> {
-    let usual = if role == Role::Orchestrator { effective.orchestrator } else { effective.agent };
+    let usual = if role == SessionRole::Orchestrator { effective.orchestrator } else { effective.agent };
     let name = match specialist {
         Some(specialist) => specialist.tool.as_str(),
         None => draft.agent.as_deref().unwrap_or(usual),
@@ -323,7 +323,7 @@ fn agent(
     }
     // The most specific setting counts: that of the specialist or the role, then the project's.
     let of_role = match role {
-        Role::Orchestrator => {
+        SessionRole::Orchestrator => {
             [&effective.project.orchestrator.agent_config, &known.loaded.config.orchestrator.agent_config]
         }
         _ => [&effective.project.worker.agent_config, &effective.project.agent_config],
@@ -494,7 +494,7 @@ fn issue_key(written: &str, tracker: &str) -> Result<String, DaemonError> {
 /// Returns the prompt of the agent.
 fn instructions(
     effective: &Effective<'_>,
-    (role, title, prompt): (Role, &str, Option<&str>),
+    (role, title, prompt): (SessionRole, &str, Option<&str>),
     issue: Option<&str>,
     specialist: Option<&Specialist>,
     outside: &OutsideFacts,
@@ -503,7 +503,7 @@ fn instructions(
     let mut parts = Vec::new();
     match (role, prompt) {
         (_, Some(prompt)) => parts.push(prompt.to_owned()),
-        (Role::Orchestrator, None) => parts.push(format!(
+        (SessionRole::Orchestrator, None) => parts.push(format!(
             "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
              yourself. Call `ao` as `{ao}`. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
              what matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
@@ -518,7 +518,7 @@ fn instructions(
     if let Some(text) = outside.issue.as_ref().and_then(issue_text) {
         parts.push(text);
     }
-    if role == Role::Worker && prompt.is_none() {
+    if role == SessionRole::Worker && prompt.is_none() {
         parts.push(
             "Commit your work on the branch that is checked out, in small steps, and say when you are done."
                 .into(),
@@ -551,13 +551,13 @@ const ISSUE_TEXT: usize = 16 * 1024;
 /// Returns the text of an issue, marked as text of a person, because it is data and not an order of ours. The
 /// comments are left out: the agent reads them with `ao issue show`, with their authors.
 fn issue_text(seen: &TaskSeen) -> Option<String> {
-    let body = outside::stripped(Kind::Issue, &seen.body);
+    let body = outside::stripped(QuotedKind::Issue, &seen.body);
     let body = body.trim();
     if body.is_empty() {
         return None;
     }
-    let source = Source {
-        kind: Kind::Issue,
+    let source = TextSource {
+        kind: QuotedKind::Issue,
         author: seen.author.as_ref(),
         place: "What the issue says",
         url: seen.url.as_deref().unwrap_or_default(),
@@ -567,7 +567,7 @@ fn issue_text(seen: &TaskSeen) -> Option<String> {
     Some(format!("{}{more}", outside::quoted(source, body, ISSUE_TEXT)).trim_end().to_owned())
 }
 
-fn limits(effective: &Effective<'_>) -> Limits {
+fn limits(effective: &Effective<'_>) -> SpendLimits {
     effective.project.budget.core()
 }
 

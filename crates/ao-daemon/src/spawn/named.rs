@@ -2,7 +2,7 @@
 
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullState;
-use ao_core::session::Role;
+use ao_core::session::SessionRole;
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, PullId, Refusal, TaskId};
 use ao_engine::AskError;
@@ -83,7 +83,7 @@ impl SpawnOrders {
             format!("{}-review-{}-{short}", prefix.unwrap_or_else(|| id.project.to_string()), id.number);
         let new = SpawnDraft {
             project: Some(id.project.to_string()),
-            role: Some(Role::Reviewer),
+            role: Some(SessionRole::Reviewer),
             agent,
             title: Some(format!("Review {id}: {}", ao_core::outside::one_line(&facts.title))),
             prompt: Some(review_prompt(pull, look_for)),
@@ -93,7 +93,7 @@ impl SpawnOrders {
             ..SpawnDraft::default()
         };
         let mut order = self.order(new).await?;
-        debug_assert_eq!(order.role, Role::Reviewer);
+        debug_assert_eq!(order.role, SessionRole::Reviewer);
         order.origin = Origin::Read { commit: facts.head.to_string(), pull: id.clone() };
         Ok(order)
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ao_core::errand::{Errand, Order, Requester};
+use ao_core::errand::{Errand, JobOrder, Requester};
 use ao_core::{Commit, ErrandId, ProjectId, PullId, Timestamp};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::daemon::DaemonOptions;
-use ao_ports::{ErrandError, Errands as _};
+use ao_ports::{ErrandError, JobRunner as _};
 use camino::Utf8Path;
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
     let pull = PullId { project: ProjectId::new("other"), number: 7 };
     let order =
-        Order::Rerun { pull: pull.clone(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+        JobOrder::Rerun { pull: pull.clone(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
     let errand = Errand {
         id: ErrandId(1),
         key: "k".into(),

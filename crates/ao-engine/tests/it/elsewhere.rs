@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::SessionEvent;
 use ao_core::setup::Setup;
-use ao_core::workspace::Tree;
+use ao_core::workspace::WorkspaceTree;
 use ao_core::{Attempt, Event, Input, SessionId};
 use ao_ports::{ProcessRef, Runtime, Runtimes, TreeRef};
 
@@ -75,21 +75,21 @@ async fn a_process_lives_in_a_workspace_by_its_session_or_by_its_folder() {
         session,
         project: app(),
         repository: "/app".into(),
-        recorded: Some(Tree { path: "/app/.worktrees/fix".into(), base: String::new() }),
+        recorded: Some(WorkspaceTree { path: "/app/.worktrees/fix".into(), base: String::new() }),
         branch: "fix".into(),
     };
-    let alive = Life::Alive { busy: false };
+    let alive = ProcessLife::Alive { busy: false };
     let inside = Some("/app/.worktrees/fix/src".to_owned());
     let beside = Some("/app/.worktrees/fix-2".to_owned());
     for (whose, folder, life, elsewhere, lives) in [
         (session, None, alive, false, Some(true)),
         (session, beside.clone(), alive, false, Some(true)),
         (session, None, alive, true, Some(true)),
-        (session, None, Life::Unheld, true, Some(true)),
-        (session, None, Life::Unknown, true, None),
-        (session, inside.clone(), Life::Gone { code: None }, false, Some(false)),
+        (session, None, ProcessLife::Unheld, true, Some(true)),
+        (session, None, ProcessLife::Unknown, true, None),
+        (session, inside.clone(), ProcessLife::Gone { code: None }, false, Some(false)),
         (other, inside.clone(), alive, false, Some(true)),
-        (other, inside.clone(), Life::Unknown, false, None),
+        (other, inside.clone(), ProcessLife::Unknown, false, None),
         (other, beside, alive, false, Some(false)),
         (other, None, alive, false, Some(false)),
         // The same path in a container is another folder.

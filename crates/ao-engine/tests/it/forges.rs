@@ -7,9 +7,9 @@ use std::time::Duration;
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::queue::QueueInput;
 use ao_core::{Commit, Input, ProjectId, PullId, codec};
-use ao_engine::Slots;
+use ao_engine::AdapterSet;
 use ao_ports::{
-    Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
+    LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
     ThreadReply, TrackerError, Webhook,
 };
 use async_trait::async_trait;
@@ -28,9 +28,9 @@ async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
     let enqueue = QueueInput::Enqueue { pull: pull.clone(), head: Commit::new("h1"), priority: 0 };
     house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
     house.until_event(|event| codec::encode(event).kind == "queue.test_started").await;
-    let slots = Slots {
+    let slots = AdapterSet {
         scms: BTreeMap::from([(app(), Arc::new(Green::default()) as Arc<dyn Scm>)]),
-        ..Slots::default()
+        ..AdapterSet::default()
     };
     house.handle.plug(slots).await.unwrap();
     house
@@ -50,7 +50,8 @@ async fn a_test_that_no_longer_counts_is_broken_off() {
     house.with_project().await;
     let slow = Arc::new(Green::default());
     *slow.hangs_on.lock().unwrap() = vec![Commit::new("b1")];
-    let slots = Slots { scms: BTreeMap::from([(app(), slow.clone() as Arc<dyn Scm>)]), ..Slots::default() };
+    let slots =
+        AdapterSet { scms: BTreeMap::from([(app(), slow.clone() as Arc<dyn Scm>)]), ..AdapterSet::default() };
     house.handle.plug(slots).await.unwrap();
     let pull = PullId { project: app(), number: 1 };
     let seen = PullInput::Seen(Box::new(approved()));
@@ -144,7 +145,7 @@ impl Scm for Green {
         Ok(())
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 

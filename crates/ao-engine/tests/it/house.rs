@@ -5,21 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::budget::Limits;
+use ao_core::budget::SpendLimits;
 use ao_core::effect::{LaunchPlan, SetUpPlan, WorkspacePlan};
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::{Life, SpawnRequest};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::input::{ProcessLife, SpawnRequest};
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, StatusWord};
+use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, SessionRole, StatusWord};
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
-use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
+use ao_engine::{AdapterSet, AskError, CoreRules, Engine, EngineError, Handle, Options};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, CensusEntry, Cleaned, Clock, Command, DeliverOrder, Delivered,
-    EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome, FollowOrder, Io, LookOrder, Made, Notifier,
-    Output, Prepared, Removal, RemoveOrder, Report, Reporter, Runtime, RuntimeAbilities, RuntimeError,
-    Runtimes, Screen, StartSpec, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError, WriteOrder,
-    WriteOutcome,
+    Agent, AgentError, AgentReport, AnswerOrder, AnswerOutcome, CensusEntry, CleanedFiles, Clock,
+    CreatedWorkspace, DeliverOrder, DeliveryOutcome, EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome,
+    FollowOrder, LaunchPreparation, LookOrder, Notifier, OutputPart, ProcessIo, ProgramCommand,
+    RemovalOutcome, RemoveOrder, Reporter, Runtime, RuntimeAbilities, RuntimeError, Runtimes, Screen,
+    StartSpec, TreeRef, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
 use ao_testkit::WallClock;
@@ -47,7 +47,7 @@ pub(crate) struct World {
     /// The commands that were run where agents live, with their folders.
     pub(crate) executed: Mutex<Vec<(String, String)>>,
     /// The life and the folder of each process in a census, if they are not the usual ones.
-    pub(crate) census_shows: Mutex<Option<(Life, Option<String>)>>,
+    pub(crate) census_shows: Mutex<Option<(ProcessLife, Option<String>)>>,
 }
 
 /// Who reads along.
@@ -117,19 +117,25 @@ impl House {
         notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     ) -> House {
         let store = Store::open(dir, store).expect("the store opens");
-        let slots = Slots {
+        let slots = AdapterSet {
             runtimes: Runtimes::from_iter([world.clone() as Arc<dyn Runtime>]),
             agents: BTreeMap::from([("parrot".to_owned(), world.clone() as Arc<dyn Agent>)]),
             workspaces: BTreeMap::from([("folder".to_owned(), world.clone() as Arc<dyn Workspace>)]),
             notifiers,
-            ..Slots::default()
+            ..AdapterSet::default()
         };
         let stop = CancellationToken::new();
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
-        let (engine, handle) =
-            Engine::open(options, Arc::new(Core), slots, log, Arc::new(WallClock::default()), stop.clone())
-                .await
-                .expect("the engine opens");
+        let (engine, handle) = Engine::open(
+            options,
+            Arc::new(CoreRules),
+            slots,
+            log,
+            Arc::new(WallClock::default()),
+            stop.clone(),
+        )
+        .await
+        .expect("the engine opens");
         House { handle, store, stop, running: tokio::spawn(engine.run()) }
     }
 
@@ -202,7 +208,7 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
     SpawnRequest {
         project: app(),
         task: Some(TaskId { project: app(), key: key.into() }),
-        role: Role::Worker,
+        role: SessionRole::Worker,
         title: key.into(),
         prompt: format!("Do {key}."),
         name: None,
@@ -216,7 +222,7 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
         runtime: "here".into(),
         workspace: "folder".into(),
         priority: 0,
-        limits: Limits::default(),
+        limits: SpendLimits::default(),
         trusted: false,
     }
 }
@@ -224,7 +230,7 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
 pub(crate) fn idle(attempt: Attempt) -> Signal {
     Signal {
         attempt,
-        source: Source::Protocol,
+        source: SignalSource::Protocol,
         at: now(),
         confidence: Confidence::High,
         reading: Reading::Idle,
@@ -237,11 +243,16 @@ fn now() -> Timestamp {
 
 #[async_trait]
 impl Workspace for World {
-    async fn create(&self, _: SessionId, _: Attempt, plan: &WorkspacePlan) -> Result<Made, WorkspaceError> {
+    async fn create(
+        &self,
+        _: SessionId,
+        _: Attempt,
+        plan: &WorkspacePlan,
+    ) -> Result<CreatedWorkspace, WorkspaceError> {
         if self.hangs.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
-        Ok(Made { path: format!("app/{}", plan.name), base: "c0".into(), as_found: false })
+        Ok(CreatedWorkspace { path: format!("app/{}", plan.name), base: "c0".into(), as_found: false })
     }
 
     async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
@@ -252,16 +263,16 @@ impl Workspace for World {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
-        Whereabouts::default()
+    async fn whereabouts(&self, _: &TreeRef) -> WorkspaceDrift {
+        WorkspaceDrift::default()
     }
 
-    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
-        Ok(Cleaned { bytes: 0, paths: 0 })
+    async fn clean(&self, _: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
+        Ok(CleanedFiles { bytes: 0, paths: 0 })
     }
 
     async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
@@ -272,8 +283,8 @@ impl Workspace for World {
         TreeFacts::default()
     }
 
-    async fn remove(&self, _: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        Ok(Removal::Removed { rescue: None })
+    async fn remove(&self, _: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
+        Ok(RemovalOutcome::Removed { rescue: None })
     }
 }
 
@@ -283,22 +294,27 @@ impl Agent for World {
         AgentAbilities { resume: true, ..AgentAbilities::default() }
     }
 
-    async fn prepare(&self, _: SessionId, _: Attempt, _: &LaunchPlan) -> Result<Prepared, AgentError> {
-        let command = Command {
+    async fn prepare(
+        &self,
+        _: SessionId,
+        _: Attempt,
+        _: &LaunchPlan,
+    ) -> Result<LaunchPreparation, AgentError> {
+        let command = ProgramCommand {
             program: "parrot".into(),
             args: vec![],
             env: BTreeMap::new(),
             pass: vec![],
             secrets: vec![],
             files: vec![],
-            io: Io::Pipes,
+            io: ProcessIo::Pipes,
         };
-        Ok(Prepared::Run { command, conversation: None })
+        Ok(LaunchPreparation::Run { command, conversation: None })
     }
 
-    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    async fn deliver(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         self.taken.lock().unwrap().push(order.text.clone());
-        Ok(Delivered::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
+        Ok(DeliveryOutcome::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
     }
 
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
@@ -308,17 +324,17 @@ impl Agent for World {
         }
         let signal = Signal {
             attempt: order.attempt,
-            source: Source::Protocol,
+            source: SignalSource::Protocol,
             at: now(),
             confidence: Confidence::High,
             reading: Reading::Working { doing: "what a follower saw".into() },
         };
-        reporter.report(Report::Signal { session: order.session, signal }).await;
+        reporter.report(AgentReport::Signal { session: order.session, signal }).await;
         std::future::pending::<()>().await;
     }
 
-    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
-        Ok(Answered::Given)
+    async fn answer(&self, _: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
+        Ok(AnswerOutcome::Given)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
@@ -374,20 +390,20 @@ impl Runtime for World {
         from: u64,
         _: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         let ended = || !self.alive.lock().unwrap().values().any(|alive| alive == process);
         if !ended() {
             tokio::time::sleep(wait).await;
         }
-        Ok(Output { from, bytes: vec![], ended: ended() })
+        Ok(OutputPart { from, bytes: vec![], ended: ended() })
     }
 
     async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
         Err(RuntimeError::Unable { runtime: "here".into(), wish: "show a screen".into() })
     }
 
-    async fn look(&self, _: &ProcessRef) -> Life {
-        Life::Unknown
+    async fn look(&self, _: &ProcessRef) -> ProcessLife {
+        ProcessLife::Unknown
     }
 
     async fn folder(&self, _: &ProcessRef) -> Option<String> {
@@ -397,7 +413,7 @@ impl Runtime for World {
     async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
         let alive = self.alive.lock().unwrap();
         let shown = self.census_shows.lock().unwrap().clone();
-        let (life, folder) = shown.unwrap_or((Life::Alive { busy: false }, None));
+        let (life, folder) = shown.unwrap_or((ProcessLife::Alive { busy: false }, None));
         Ok(alive
             .iter()
             .map(|((session, attempt), process)| CensusEntry {

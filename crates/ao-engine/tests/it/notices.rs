@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ao_core::incident::Subject;
-use ao_core::notice::{Hold, Level, Notice, NoticeEvent};
+use ao_core::notice::{Notice, NoticeEvent, NoticeHold, NoticeLevel};
 use ao_core::{Event, Input, Timestamp};
 use ao_engine::Options;
 use ao_ports::{Notifier, NotifierAbilities, NotifyError};
@@ -21,7 +21,7 @@ struct Channel {
     told: Mutex<Vec<(String, Instant)>>,
     hangs: bool,
     /// Until when everything that was not gathered waits.
-    holds: Option<(Timestamp, Hold)>,
+    holds: Option<(Timestamp, NoticeHold)>,
 }
 
 #[async_trait]
@@ -64,7 +64,7 @@ async fn open(dir: &Utf8Path, world: &Arc<World>, channels: &[(&str, &Arc<Channe
 }
 
 async fn tell(house: &House, key: &str) {
-    let input = Input::tell(Level::Info, Subject::Host, key, format!("news {key}"));
+    let input = Input::notify(NoticeLevel::Info, Subject::Host, key, format!("news {key}"));
     house.handle.ask(input).await.unwrap();
 }
 
@@ -117,7 +117,8 @@ async fn what_was_held_is_told_once_and_together_after_a_restart() {
     let world = Arc::new(World::default());
     let opens = now() + Duration::from_secs(2);
     let holds = |hold| Arc::new(Channel { holds: Some((opens, hold)), ..Channel::default() });
-    let (loud, quiet, digest) = (Arc::new(Channel::default()), holds(Hold::Quiet), holds(Hold::Digest));
+    let (loud, quiet, digest) =
+        (Arc::new(Channel::default()), holds(NoticeHold::Quiet), holds(NoticeHold::Digest));
     let all = [("loud", &loud), ("quiet", &quiet), ("digest", &digest)];
 
     let house = open(&dir, &world, &all).await;

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_ports::secret::is_secret;
 use futures::StreamExt;
 use reqwest::Url;
@@ -51,7 +51,7 @@ impl DesktopSystem {
 
     pub(super) async fn show(
         &self,
-        level: Level,
+        level: NoticeLevel,
         title: &str,
         text: &str,
         link: Option<&Url>,
@@ -73,7 +73,7 @@ impl DesktopSystem {
     async fn ask(
         &self,
         connection: Connection,
-        level: Level,
+        level: NoticeLevel,
         title: &str,
         text: &str,
         link: Option<&Url>,
@@ -85,9 +85,9 @@ impl DesktopSystem {
         // Desktops with markup would take a `<` for a tag, and others would show the escape sequence.
         let text = if can("body-markup") { fit(text, TEXT, entities) } else { fit(text, TEXT, as_it_is) };
         let urgency: u8 = match level {
-            Level::Info => 0,
-            Level::Warning | Level::Action => 1,
-            Level::Urgent => 2,
+            NoticeLevel::Info => 0,
+            NoticeLevel::Warning | NoticeLevel::Action => 1,
+            NoticeLevel::Urgent => 2,
         };
         let click = link.filter(|_| can("actions")).zip(self.clicks.clone().try_acquire_owned().ok());
         // Subscribed before it is shown, so that no click is missed.

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use reqwest::Url;
 use tokio::process::Command;
 
@@ -39,7 +39,7 @@ impl DesktopSystem {
     /// Notices of a script cannot be clicked, so the URL is added to the text.
     pub(super) async fn show(
         &self,
-        _: Level,
+        _: NoticeLevel,
         title: &str,
         text: &str,
         link: Option<&Url>,

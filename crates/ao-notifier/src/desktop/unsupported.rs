@@ -1,6 +1,6 @@
 //! The fallback for unsupported desktops, and for builds without the feature `desktop`.
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use reqwest::Url;
 
 use crate::settings::{ChannelError, ChannelSettings};
@@ -17,7 +17,7 @@ impl DesktopSystem {
         Err(settings.not_here("this build of `ao` cannot show notices on a desktop; use another plugin"))
     }
 
-    pub(super) async fn show(&self, _: Level, _: &str, _: &str, _: Option<&Url>) -> Result<(), String> {
+    pub(super) async fn show(&self, _: NoticeLevel, _: &str, _: &str, _: Option<&Url>) -> Result<(), String> {
         match *self {}
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_notifier::Channel;
 use ao_ports::{Notifier, NotifyError};
 use tokio::net::TcpListener;
@@ -25,7 +25,7 @@ fn telegram(server: &Server) -> Channel {
 }
 
 async fn told(channel: &Channel) -> Result<(), NotifyError> {
-    channel.notify(&notice(Level::Info, "done")).await
+    channel.notify(&notice(NoticeLevel::Info, "done")).await
 }
 
 async fn failure(channel: &Channel) -> String {

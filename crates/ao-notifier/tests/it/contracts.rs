@@ -1,6 +1,6 @@
 //! The messages against what their takers publish, see `tests/contracts`.
 
-use ao_core::notice::{Level, Notice};
+use ao_core::notice::{Notice, NoticeLevel};
 use ao_notifier::Page;
 use ao_ports::Notifier;
 use jsonschema::Validator;
@@ -17,8 +17,8 @@ fn notices() -> Vec<Notice> {
     let texts = ["done", "", "<!channel> @everyone *b* `c` [a](https://e.example)\n\u{202e}\u{0}\u{7}"];
     let long = ["x".repeat(100_000), "🦀".repeat(50_000), "<".repeat(50_000), "*\n".repeat(50_000)];
     let texts: Vec<&str> = texts.into_iter().chain(long.iter().map(String::as_str)).collect();
-    let plain = texts.iter().map(|text| notice(Level::Info, text));
-    plain.chain(texts.iter().map(|text| linked(Level::Urgent, text))).collect()
+    let plain = texts.iter().map(|text| notice(NoticeLevel::Info, text));
+    plain.chain(texts.iter().map(|text| linked(NoticeLevel::Urgent, text))).collect()
 }
 
 async fn posted(plugin: &str, key: &str, path: &str, more: &[(&str, &str)]) -> Vec<Value> {

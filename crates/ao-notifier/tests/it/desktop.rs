@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_ports::{Notifier, NotifyError};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -115,7 +115,7 @@ impl StandIn {
     }
 }
 
-async fn show(bus: &PrivateBus, level: Level, text: &str) -> Result<(), NotifyError> {
+async fn show(bus: &PrivateBus, level: NoticeLevel, text: &str) -> Result<(), NotifyError> {
     let address = bus.address();
     let desktop = channel_in("desktop", &[], &[("DBUS_SESSION_BUS_ADDRESS", &address)]).unwrap();
     assert_eq!((desktop.plugin(), desktop.target().as_str()), ("desktop", "this desktop"));
@@ -130,8 +130,8 @@ fn shown(title: &str, text: &str, urgency: u8) -> Shown {
 async fn a_notice_is_shown_as_urgent_as_it_is() {
     let bus = PrivateBus::start().await;
     let desktop = StandIn::serve(&bus, &["body"]).await;
-    show(&bus, Level::Urgent, "it asks: <b>run</b> & go?").await.unwrap();
-    show(&bus, Level::Info, "done").await.unwrap();
+    show(&bus, NoticeLevel::Urgent, "it asks: <b>run</b> & go?").await.unwrap();
+    show(&bus, NoticeLevel::Info, "done").await.unwrap();
     let seen = desktop.shown.lock().unwrap().clone();
     assert_eq!(
         seen,
@@ -143,7 +143,7 @@ async fn a_notice_is_shown_as_urgent_as_it_is() {
 async fn a_desktop_that_knows_markup_gets_none() {
     let bus = PrivateBus::start().await;
     let desktop = StandIn::serve(&bus, &["body", "body-markup", "body-hyperlinks"]).await;
-    show(&bus, Level::Action, "<a href='https://evil.example'>your bank</a> & co").await.unwrap();
+    show(&bus, NoticeLevel::Action, "<a href='https://evil.example'>your bank</a> & co").await.unwrap();
     let text = "&lt;a href='https://evil.example'&gt;your bank&lt;/a&gt; &amp; co";
     assert_eq!(*desktop.shown.lock().unwrap(), [shown("action: ses_4f", text, 1)]);
 }
@@ -166,11 +166,11 @@ async fn a_desktop_is_reachable_only_if_something_shows_notices() {
 #[tokio::test]
 async fn a_bus_without_a_desktop_and_no_bus_are_failures() {
     let bus = PrivateBus::start().await;
-    let why = show(&bus, Level::Info, "a").await.unwrap_err().to_string();
+    let why = show(&bus, NoticeLevel::Info, "a").await.unwrap_err().to_string();
     assert!(why.starts_with("the desktop did not show it"), "{why}");
 
     fs::remove_file(bus.dir.path().join("bus")).unwrap();
-    let why = show(&bus, Level::Info, "a").await.unwrap_err().to_string();
+    let why = show(&bus, NoticeLevel::Info, "a").await.unwrap_err().to_string();
     assert!(why.starts_with("the desktop's bus cannot be reached"), "{why}");
 }
 
@@ -193,7 +193,7 @@ async fn a_click_opens_what_the_notice_is_about() {
     let address = bus.address();
     let desktop = channel_in("desktop", &[("opener", &program)], &[("DBUS_SESSION_BUS_ADDRESS", &address)]);
     let desktop = desktop.unwrap().with_dashboard("http://127.0.0.1:3000");
-    desktop.notify(&linked(Level::Action, "look")).await.unwrap();
+    desktop.notify(&linked(NoticeLevel::Action, "look")).await.unwrap();
     let click = async |number: u32| {
         let (path, name) = ("/org/freedesktop/Notifications", "org.freedesktop.Notifications");
         let body = (number, "default");

@@ -1,6 +1,6 @@
 //! The message that each plugin posts.
 
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use ao_ports::Notifier;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ async fn posted(plugin: &str, path: &str, key: &str, more: &[(&str, &str)], text
     let server = Server::start(Answer::status(200)).await;
     let url = server.url(path);
     let settings: Vec<(&str, &str)> = [(key, url.as_str())].into_iter().chain(more.iter().copied()).collect();
-    channel(plugin, &settings).unwrap().notify(&notice(Level::Urgent, text)).await.unwrap();
+    channel(plugin, &settings).unwrap().notify(&notice(NoticeLevel::Urgent, text)).await.unwrap();
     server.only()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::ProjectId;
-use ao_core::notice::{About, Hold, Level, Notice};
+use ao_core::notice::{Notice, NoticeContext, NoticeHold, NoticeLevel};
 use ao_notifier::pace::QuietHours;
 use ao_notifier::{Audience, Pace, Routed};
 use ao_ports::{Notifier, NotifyError};
@@ -14,7 +14,8 @@ use tokio::time::timeout;
 use crate::server::{Answer, Server};
 use crate::support::{channel, notice};
 
-const LEVELS: [Level; 4] = [Level::Info, Level::Warning, Level::Action, Level::Urgent];
+const LEVELS: [NoticeLevel; 4] =
+    [NoticeLevel::Info, NoticeLevel::Warning, NoticeLevel::Action, NoticeLevel::Urgent];
 
 fn webhook(server: &Server) -> Arc<dyn Notifier> {
     let channel = channel("webhook", &[("url", &server.url("/hook"))]).unwrap();
@@ -47,7 +48,7 @@ async fn the_other_channels_send_at_once_and_only_once() {
     ];
     let channels: Vec<Arc<dyn Notifier>> =
         servers.iter().map(|server| Arc::new(routed(server)) as Arc<dyn Notifier>).collect();
-    let notice = notice(Level::Urgent, "may I?");
+    let notice = notice(NoticeLevel::Urgent, "may I?");
 
     let at_once = async {
         servers[0].something_came().await;
@@ -67,10 +68,10 @@ async fn the_other_channels_send_at_once_and_only_once() {
 async fn a_channel_takes_what_is_meant_for_it() {
     let server = Server::start(Answer::status(200)).await;
     let projects = [(ProjectId::new("mine"), true), (ProjectId::new("theirs"), false)].into();
-    let audience = Audience { levels: [Level::Urgent, Level::Action].into(), projects };
+    let audience = Audience { levels: [NoticeLevel::Urgent, NoticeLevel::Action].into(), projects };
     let routed = Routed::new(webhook(&server), audience, Pace::default());
     let takes = |level, project: Option<&str>| {
-        let about = About { project: project.map(ProjectId::new), ..About::default() };
+        let about = NoticeContext { project: project.map(ProjectId::new), ..NoticeContext::default() };
         routed.takes(&Notice { about, ..notice(level, "a") })
     };
     assert_eq!(LEVELS.map(|level| takes(level, None)), [false, false, true, true]);
@@ -90,15 +91,15 @@ async fn in_quiet_hours_only_exceptions_are_sent() {
         to: hour(2),
         days: (0..7).collect(),
         zone: jiff::tz::TimeZone::UTC,
-        except: [Level::Urgent].into(),
+        except: [NoticeLevel::Urgent].into(),
     };
     let pace = Pace { quiet: Some(quiet), digest: None };
     let routed = Routed::new(webhook(&server), Audience::of(LEVELS), pace);
-    let held = routed.notify(&notice(Level::Action, "may wait")).await;
-    let Err(NotifyError::Held { until, hold: Hold::Quiet }) = held else { panic!("{held:?}") };
+    let held = routed.notify(&notice(NoticeLevel::Action, "may wait")).await;
+    let Err(NotifyError::Held { until, hold: NoticeHold::Quiet }) = held else { panic!("{held:?}") };
     let left = until.0 - now.timestamp().as_millisecond();
     assert!((7_000_000..=7_200_000).contains(&left), "{left}");
-    routed.notify(&Notice { key: "now".into(), ..notice(Level::Urgent, "cannot") }).await.unwrap();
+    routed.notify(&Notice { key: "now".into(), ..notice(NoticeLevel::Urgent, "cannot") }).await.unwrap();
     assert_eq!(server.only().json()["text"], "cannot");
 }
 
@@ -106,7 +107,7 @@ async fn in_quiet_hours_only_exceptions_are_sent() {
 async fn another_notice_with_the_same_text_is_sent() {
     let server = Server::start(Answer::status(200)).await;
     let routed = routed(&server);
-    let first = notice(Level::Info, "done");
+    let first = notice(NoticeLevel::Info, "done");
     routed.notify(&first).await.unwrap();
     routed.notify(&first).await.unwrap();
     routed.notify(&Notice { key: "another".into(), ..first }).await.unwrap();

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use ao_core::incident::Subject;
-use ao_core::notice::{About, Level, Notice};
+use ao_core::notice::{Notice, NoticeContext, NoticeLevel};
 use ao_core::{NoticeId, ProjectId, SessionId};
 use ao_notifier::{Channel, ChannelError};
 
-pub(crate) fn notice(level: Level, text: &str) -> Notice {
+pub(crate) fn notice(level: NoticeLevel, text: &str) -> Notice {
     Notice::new(NoticeId(1), level, Subject::Session(SessionId(0x4f)), "ses_4f delivery 2", text)
 }
 
 /// The same, about a session with a name and a pull request.
-pub(crate) fn linked(level: Level, text: &str) -> Notice {
-    let about = About {
+pub(crate) fn linked(level: NoticeLevel, text: &str) -> Notice {
+    let about = NoticeContext {
         project: Some(ProjectId::new("app")),
         session: Some("app-3".into()),
         pull: Some("https://forge.example/app/pull/7".into()),

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_core::{Attempt, Timestamp};
-use ao_ports::{Command, ProcessRef, RuntimeError};
+use ao_ports::{ProcessRef, ProgramCommand, RuntimeError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl AttemptDir {
     }
 
     /// Writes the files of a command, private to it, and returns its arguments with their paths.
-    pub(crate) fn place_files(&self, command: &Command) -> Result<Vec<String>, RuntimeError> {
+    pub(crate) fn place_files(&self, command: &ProgramCommand) -> Result<Vec<String>, RuntimeError> {
         let folder = self.dir.join(FILES);
         let folder = std::path::absolute(&folder).map_err(|err| failed("find", &folder, &err))?;
         if !command.files.is_empty() {

@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ao_ports::environment::{self, EXEC, Wanted};
+use ao_ports::environment::{self, EXEC, ProgramVariables};
 use ao_ports::secret::secrets_in;
 use ao_ports::{ExecEnd, ExecOrder, ExecOutcome, RuntimeError};
 use ao_process::{Keeper, Kept, Mark, Order, secrets};
@@ -66,7 +66,7 @@ pub(crate) async fn exec(
 
 fn environment(order: &ExecOrder, id: &str) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
     let own = &order.environment;
-    let wanted = Wanted {
+    let wanted = ProgramVariables {
         session: order.session,
         attempt: order.attempt,
         pass: &own.pass,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{CensusEntry, RuntimeError};
 
 use super::{AttemptDir, AttemptKey, ProcessRecord};
@@ -41,11 +41,15 @@ impl CpuSamples {
     }
 
     /// Looks at an agent, and once more if one sample cannot show whether it is busy.
-    pub(crate) async fn look<F: Future<Output = Life>>(&self, key: AttemptKey, look: impl Fn() -> F) -> Life {
+    pub(crate) async fn look<F: Future<Output = ProcessLife>>(
+        &self,
+        key: AttemptKey,
+        look: impl Fn() -> F,
+    ) -> ProcessLife {
         // Checked first: the look itself stores a sample.
         let is_new = !self.has(key);
         match look().await {
-            Life::Alive { .. } if is_new => {
+            ProcessLife::Alive { .. } if is_new => {
                 tokio::time::sleep(GLANCE).await;
                 look().await
             }
@@ -59,14 +63,14 @@ pub(crate) fn entry(
     runtime: &str,
     attempt_dir: &AttemptDir,
     record: Result<Option<ProcessRecord>, RuntimeError>,
-    judged: Result<Life, RuntimeError>,
+    judged: Result<ProcessLife, RuntimeError>,
 ) -> CensusEntry {
     let (session, attempt) = attempt_dir.key;
     let life = judged.unwrap_or_else(|err| {
         tracing::warn!(%err, %session, %attempt, "cannot tell whether an agent lives");
-        Life::Unknown
+        ProcessLife::Unknown
     });
-    let lives = matches!(life, Life::Alive { .. } | Life::Unheld);
+    let lives = matches!(life, ProcessLife::Alive { .. } | ProcessLife::Unheld);
     let folder = record.ok().flatten().filter(|_| lives).and_then(|record| record.folder());
     CensusEntry { process: attempt_dir.process(runtime), session, attempt, life, folder }
 }
@@ -85,11 +89,11 @@ mod tests {
         let looks = std::cell::Cell::new(0);
         let look = || {
             looks.set(looks.get() + 1);
-            std::future::ready(Life::Alive { busy: samples.is_busy(KEY, 1000 * looks.get()) })
+            std::future::ready(ProcessLife::Alive { busy: samples.is_busy(KEY, 1000 * looks.get()) })
         };
-        assert_eq!(samples.look(KEY, look).await, Life::Alive { busy: true });
+        assert_eq!(samples.look(KEY, look).await, ProcessLife::Alive { busy: true });
         assert_eq!(looks.get(), 2);
-        assert_eq!(samples.look(KEY, look).await, Life::Alive { busy: true });
+        assert_eq!(samples.look(KEY, look).await, ProcessLife::Alive { busy: true });
         assert_eq!(looks.get(), 3);
         samples.forget(KEY);
         assert!(!samples.is_busy(KEY, 9000), "there is nothing to compare with");

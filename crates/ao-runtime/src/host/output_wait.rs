@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use ao_ports::{Output, RuntimeError};
+use ao_ports::{OutputPart, RuntimeError};
 
 use super::AttemptDir;
 use super::file_watch::FileWatcher;
@@ -24,12 +24,12 @@ pub(crate) struct OutputRequest<'a> {
 pub(crate) async fn wait_for<F>(
     wanted: OutputRequest<'_>,
     look: impl Fn() -> F,
-) -> Result<Output, RuntimeError>
+) -> Result<OutputPart, RuntimeError>
 where
-    F: Future<Output = Result<Output, RuntimeError>>,
+    F: Future<Output = Result<OutputPart, RuntimeError>>,
 {
     let OutputRequest { ear, attempt_dir, dir, limit, wait } = wanted;
-    let is_awaited = |piece: &Output| limit == 0 || !piece.bytes.is_empty() || piece.ended;
+    let is_awaited = |piece: &OutputPart| limit == 0 || !piece.bytes.is_empty() || piece.ended;
     let piece = look().await?;
     if is_awaited(&piece) || wait.is_zero() {
         return Ok(piece);

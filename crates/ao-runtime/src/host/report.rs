@@ -3,8 +3,8 @@
 use std::sync::{Arc, RwLock};
 
 use ao_core::Timestamp;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_ports::{Report, Reporter};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_ports::{AgentReport, Reporter};
 
 use super::AttemptKey;
 
@@ -20,22 +20,28 @@ impl ReportSender {
     }
 
     pub(crate) async fn exited(&self, key: AttemptKey, at: Timestamp, code: Option<i32>) {
-        self.send(key, at, Source::Process, Reading::Exited { code }).await;
+        self.send(key, at, SignalSource::Process, Reading::Exited { code }).await;
     }
 
     pub(crate) async fn unheld(&self, key: AttemptKey, at: Timestamp) {
-        self.send(key, at, Source::Process, Reading::Unheld).await;
+        self.send(key, at, SignalSource::Process, Reading::Unheld).await;
     }
 
     pub(crate) async fn typed(&self, key: AttemptKey, at: Timestamp) {
-        self.send(key, at, Source::Terminal, Reading::HumanTyped).await;
+        self.send(key, at, SignalSource::Terminal, Reading::HumanTyped).await;
     }
 
-    async fn send(&self, (session, attempt): AttemptKey, at: Timestamp, source: Source, reading: Reading) {
+    async fn send(
+        &self,
+        (session, attempt): AttemptKey,
+        at: Timestamp,
+        source: SignalSource,
+        reading: Reading,
+    ) {
         let reporter = self.to.read().expect("no thread panics while setting it").clone();
         if let Some(reporter) = reporter {
             let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
-            reporter.report(Report::Signal { session, signal }).await;
+            reporter.report(AgentReport::Signal { session, signal }).await;
         }
     }
 }

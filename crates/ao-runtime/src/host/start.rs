@@ -33,7 +33,7 @@ impl Default for StartLimit {
 
 /// Builds the environment of the program, including its secrets.
 pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
-    let wanted = environment::Wanted {
+    let wanted = environment::ProgramVariables {
         session: spec.session,
         attempt: spec.attempt,
         pass: &spec.command.pass,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{CensusEntry, ProcessRef, RuntimeError};
 
 use super::processes::{NAME, SharedProcesses};
@@ -13,19 +13,19 @@ use crate::host::{AttemptDir, AttemptKey, procfs};
 /// Time that a shim may take to record the exit of its program.
 const WORD: Duration = Duration::from_secs(2);
 
-pub(super) async fn look(shared: &Arc<SharedProcesses>, process: &ProcessRef) -> Life {
-    let Ok(attempt_dir) = shared.find(process) else { return Life::Unknown };
+pub(super) async fn look(shared: &Arc<SharedProcesses>, process: &ProcessRef) -> ProcessLife {
+    let Ok(attempt_dir) = shared.find(process) else { return ProcessLife::Unknown };
     match shared.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await {
         // Perhaps the exit is just about to be recorded.
-        Life::Unknown if settles(shared, attempt_dir.key).await => one(shared, &attempt_dir).await,
+        ProcessLife::Unknown if settles(shared, attempt_dir.key).await => one(shared, &attempt_dir).await,
         life => life,
     }
 }
 
-async fn one(shared: &Arc<SharedProcesses>, attempt_dir: &AttemptDir) -> Life {
+async fn one(shared: &Arc<SharedProcesses>, attempt_dir: &AttemptDir) -> ProcessLife {
     match count(shared, vec![attempt_dir.clone()]).await.as_deref() {
         Ok([CensusEntry { life, .. }]) => *life,
-        _ => Life::Unknown,
+        _ => ProcessLife::Unknown,
     }
 }
 
@@ -55,13 +55,13 @@ async fn count(
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
 }
 
-fn judge(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> Result<Life, RuntimeError> {
+fn judge(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> Result<ProcessLife, RuntimeError> {
     if let Some(exit) = attempt_dir.exit()? {
-        return Ok(Life::Gone { code: exit.code });
+        return Ok(ProcessLife::Gone { code: exit.code });
     }
     let Some(record) = attempt_dir.record()? else {
         // Begun, but without a record: a start is under way, or was interrupted and will be retried.
-        return Ok(Life::Unknown);
+        return Ok(ProcessLife::Unknown);
     };
     let holder = attempt_dir.holder()?;
     let is_held = match &holder {
@@ -71,20 +71,20 @@ fn judge(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> Result<Life, Run
     let is_lost = holder.is_some() && !is_held;
     if !record.lives()? {
         return match attempt_dir.exit()? {
-            Some(exit) => Ok(Life::Gone { code: exit.code }),
+            Some(exit) => Ok(ProcessLife::Gone { code: exit.code }),
             // The shim is about to record the exit.
-            None if is_held => Ok(Life::Unknown),
-            None => Ok(Life::Gone { code: None }),
+            None if is_held => Ok(ProcessLife::Unknown),
+            None => Ok(ProcessLife::Gone { code: None }),
         };
     }
     if is_lost {
-        return Ok(Life::Unheld);
+        return Ok(ProcessLife::Unheld);
     }
     let used = match holder.filter(|_| is_held) {
         Some(holder) => used_below(holder.pid),
         None => used_below(record.pid) + procfs::stat(record.pid).ok().flatten().map_or(0, |own| own.used),
     };
-    Ok(Life::Alive { busy: shared.samples.is_busy(attempt_dir.key, used) })
+    Ok(ProcessLife::Alive { busy: shared.samples.is_busy(attempt_dir.key, used) })
 }
 
 /// Returns the processor time of all descendants of a process, including those that have ended.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use ao_ports::{Output, RuntimeError};
+use ao_ports::{OutputPart, RuntimeError};
 
 use super::processes::{NAME, SharedProcesses};
 use crate::host::files::failed;
@@ -18,7 +18,7 @@ pub(super) async fn output(
     from: u64,
     limit: usize,
     wait: Duration,
-) -> Result<Output, RuntimeError> {
+) -> Result<OutputPart, RuntimeError> {
     let mut passed = pin!(tokio::time::sleep(wait));
     loop {
         // Both are taken before the look, so that output and an end after the look are noticed. A daemon that has just
@@ -55,7 +55,7 @@ pub(super) async fn log(
     from: u64,
     limit: usize,
     wait: Duration,
-) -> Result<Output, RuntimeError> {
+) -> Result<OutputPart, RuntimeError> {
     let dir = attempt_dir.log();
     if !dir.is_dir() {
         return output(shared, attempt_dir, from, limit, wait).await;
@@ -65,11 +65,11 @@ pub(super) async fn log(
     output_wait::wait_for(wanted, look).await
 }
 
-async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<OutputPart, RuntimeError> {
     attempt_dir.aside(move |attempt_dir| read(attempt_dir, &attempt_dir.output(), from, limit)).await
 }
 
-fn read(attempt_dir: &AttemptDir, dir: &Path, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+fn read(attempt_dir: &AttemptDir, dir: &Path, from: u64, limit: usize) -> Result<OutputPart, RuntimeError> {
     // Checked first, so that a read after the end gets everything that is left.
     let has_ended = has_ended(attempt_dir)?;
     recording::output(dir, from, limit, has_ended).map_err(|err| failed("read", dir, &err))

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, Output, ProcessRef, Reporter, Runtime,
+    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, OutputPart, ProcessRef, Reporter, Runtime,
     RuntimeAbilities, RuntimeError, Screen, StartSpec, TerminalView, ViewOptions, WriteOrder, WriteOutcome,
 };
 use ao_process::Keeper;
@@ -274,7 +274,7 @@ impl Runtime for Processes {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         output::output(&self.shared, self.shared.find(process)?, from, limit, wait).await
     }
 
@@ -284,7 +284,7 @@ impl Runtime for Processes {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         output::log(&self.shared, self.shared.find(process)?, from, limit, wait).await
     }
 
@@ -292,7 +292,7 @@ impl Runtime for Processes {
         requests::screen(&self.shared, process).await
     }
 
-    async fn look(&self, process: &ProcessRef) -> Life {
+    async fn look(&self, process: &ProcessRef) -> ProcessLife {
         life::look(&self.shared, process).await
     }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
+use ao_ports::{ProcessIo, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -77,8 +77,8 @@ fn wanted(
         path: spec.path.clone(),
         secrets: host::start::secrets(spec, &env),
         env,
-        terminal: (spec.command.io == Io::Terminal).then_some(shared.options.size),
-        without_input: spec.command.io == Io::Output,
+        terminal: (spec.command.io == ProcessIo::Terminal).then_some(shared.options.size),
+        without_input: spec.command.io == ProcessIo::Output,
         keep: shared.options.keep,
     })
 }

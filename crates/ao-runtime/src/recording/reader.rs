@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use ao_ports::Output;
+use ao_ports::OutputPart;
 
 use super::{HEADER, Keyframe, path};
 
@@ -14,7 +14,7 @@ const READ_MOST: usize = 1 << 20;
 
 /// Reads for a caller of the runtime. The caller determines `has_ended` before this call, so that a read after the end
 /// gets everything that is left.
-pub(crate) fn output(dir: &Path, from: u64, limit: usize, has_ended: bool) -> io::Result<Output> {
+pub(crate) fn output(dir: &Path, from: u64, limit: usize, has_ended: bool) -> io::Result<OutputPart> {
     let (mut output, end) = read(dir, from, limit.min(READ_MOST))?;
     output.ended = has_ended && output.from.saturating_add(output.bytes.len() as u64) >= end;
     Ok(output)
@@ -27,10 +27,10 @@ pub(crate) fn end(dir: &Path) -> io::Result<u64> {
 
 /// Reads at most `limit` bytes from an offset on. Starts later if the beginning is no longer recorded, and at the end
 /// if the offset lies behind that. Also returns where the output ends.
-pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(Output, u64)> {
+pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(OutputPart, u64)> {
     loop {
         let starts = starts(dir)?;
-        let nothing = Output { from: 0, bytes: Vec::new(), ended: false };
+        let nothing = OutputPart { from: 0, bytes: Vec::new(), ended: false };
         let Some(last) = starts.last() else { return Ok((nothing, 0)) };
         match read_of(dir, &starts, *last, from, limit) {
             // Removed since it was listed, so there are newer ones.
@@ -40,10 +40,10 @@ pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(Output, u
     }
 }
 
-fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io::Result<(Output, u64)> {
+fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io::Result<(OutputPart, u64)> {
     let end = last + open(dir, last)?.1;
     let from = from.min(end);
-    let mut output = Output { from, bytes: Vec::new(), ended: false };
+    let mut output = OutputPart { from, bytes: Vec::new(), ended: false };
     let mut index = starts.partition_point(|start| *start <= from).saturating_sub(1);
     // A read beyond the end returns the end.
     output.from = from.min(end).max(starts[index]);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{CensusEntry, ProcessRef, RuntimeError};
 
 use super::control::ControlError;
@@ -14,15 +14,15 @@ use crate::host::life::entry;
 use crate::host::procfs::{self, ProcessStat};
 use crate::host::{AttemptDir, ProcessRecord};
 
-pub(super) async fn look(shared: &Arc<SharedTmux>, process: &ProcessRef) -> Life {
-    let Ok(attempt_dir) = shared.find(process) else { return Life::Unknown };
+pub(super) async fn look(shared: &Arc<SharedTmux>, process: &ProcessRef) -> ProcessLife {
+    let Ok(attempt_dir) = shared.find(process) else { return ProcessLife::Unknown };
     shared.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await
 }
 
-async fn one(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir) -> Life {
+async fn one(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir) -> ProcessLife {
     match count(shared, vec![attempt_dir.clone()]).await.as_deref() {
         Ok([CensusEntry { life, .. }]) => *life,
-        _ => Life::Unknown,
+        _ => ProcessLife::Unknown,
     }
 }
 
@@ -56,22 +56,22 @@ fn judge(
     attempt_dir: &AttemptDir,
     probe: &Result<(), ControlError>,
     table: &io::Result<ProcessIndex>,
-) -> Result<Life, RuntimeError> {
+) -> Result<ProcessLife, RuntimeError> {
     // Checked before the files: the waiter writes the exit first and removes itself afterwards.
     let waited_for = shared.is_waited_for(attempt_dir.key);
     if let Some(exit) = attempt_dir.exit()? {
-        return Ok(Life::Gone { code: exit.code });
+        return Ok(ProcessLife::Gone { code: exit.code });
     }
     probe.clone()?;
     let table = table.as_ref().map_err(no_procfs)?;
     let Some(pane) = attempt_dir.pane()? else {
         // A start is under way, or was interrupted and will be retried.
-        return Ok(Life::Unknown);
+        return Ok(ProcessLife::Unknown);
     };
     if !table.has(&pane.process) && !waited_for {
-        return Ok(Life::Gone { code: None });
+        return Ok(ProcessLife::Gone { code: None });
     }
-    Ok(Life::Alive { busy: shared.samples.is_busy(attempt_dir.key, table.used(&pane.process)) })
+    Ok(ProcessLife::Alive { busy: shared.samples.is_busy(attempt_dir.key, table.used(&pane.process)) })
 }
 
 /// All processes of the host, indexed by terminal session and by parent.

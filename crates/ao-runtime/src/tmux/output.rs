@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_ports::{Output, RuntimeError};
+use ao_ports::{OutputPart, RuntimeError};
 
 use super::runtime::SharedTmux;
 use crate::host::files::failed;
@@ -16,17 +16,17 @@ pub(super) async fn output(
     from: u64,
     limit: usize,
     wait: Duration,
-) -> Result<Output, RuntimeError> {
+) -> Result<OutputPart, RuntimeError> {
     let wanted =
         OutputRequest { ear: &shared.ear, attempt_dir: &attempt_dir, dir: attempt_dir.output(), limit, wait };
     output_wait::wait_for(wanted, || look(&attempt_dir, from, limit)).await
 }
 
-async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+async fn look(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<OutputPart, RuntimeError> {
     attempt_dir.aside(move |attempt_dir| read(attempt_dir, from, limit)).await
 }
 
-fn read(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+fn read(attempt_dir: &AttemptDir, from: u64, limit: usize) -> Result<OutputPart, RuntimeError> {
     // Checked first. The exit is recorded after all output, so a read after it gets everything.
     let has_ended = attempt_dir.exit()?.is_some() || attempt_dir.ending()? == Some(EndState::Done);
     let dir = attempt_dir.output();

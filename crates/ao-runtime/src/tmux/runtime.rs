@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, Output, ProcessRef, Reporter, Runtime,
+    CensusEntry, Clock, EndOrder, ExecOrder, ExecOutcome, OutputPart, ProcessRef, Reporter, Runtime,
     RuntimeAbilities, RuntimeError, Screen, StartSpec, TerminalView, ViewOptions, WriteOrder, WriteOutcome,
 };
 use ao_process::Keeper;
@@ -295,7 +295,7 @@ impl Runtime for Tmux {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         output::output(&self.shared, self.shared.known(process)?.0, from, limit, wait).await
     }
 
@@ -303,7 +303,7 @@ impl Runtime for Tmux {
         screen::screen(&self.shared, process).await
     }
 
-    async fn look(&self, process: &ProcessRef) -> Life {
+    async fn look(&self, process: &ProcessRef) -> ProcessLife {
         life::look(&self.shared, process).await
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ao_ports::environment::{ATTEMPT, SESSION};
-use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
+use ao_ports::{ProcessIo, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -28,7 +28,7 @@ use crate::recording::OutputLimits;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
-    if spec.command.io == Io::Pipes {
+    if spec.command.io == ProcessIo::Pipes {
         let wish = "keep a program's stdin open as a pipe; choose the runtime `process` for this agent";
         return Err(RuntimeError::Unable { runtime: NAME.into(), wish: wish.into() });
     }
@@ -95,7 +95,7 @@ async fn launch_of(spec: &StartSpec) -> Result<LaunchSpec, RuntimeError> {
         secrets: host::start::secrets(spec, &environment),
         environment,
         folder: spec.path.clone(),
-        without_input: spec.command.io == Io::Output,
+        without_input: spec.command.io == ProcessIo::Output,
     })
 }
 
@@ -175,7 +175,7 @@ async fn make_pane(
         return Err(RuntimeError::Failed(format!("tmux named the new pane oddly: `{}`", made.line())));
     };
     let pid = pid.parse().map_err(|_| RuntimeError::Failed(format!("tmux gave an odd pid: `{pid}`")))?;
-    let without_input = spec.command.io == Io::Output;
+    let without_input = spec.command.io == ProcessIo::Output;
     let keeping = keeping(pane, &path_text(attempt_dir.dir())?, shared.options.keep, without_input);
     shared.control.ask(&keeping).await?;
     Ok(PaneRecord {

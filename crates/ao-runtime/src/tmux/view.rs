@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{Frame, ProcessRef, RuntimeError, TerminalView, ViewOptions};
 use ao_process::Redactor;
 use async_trait::async_trait;
@@ -59,7 +59,7 @@ pub(super) async fn open(
     process: &ProcessRef,
     options: ViewOptions,
 ) -> Result<Box<dyn TerminalView>, RuntimeError> {
-    if let Life::Gone { code } = life::look(tmux, process).await {
+    if let ProcessLife::Gone { code } = life::look(tmux, process).await {
         return past_view::open(tmux, process, options.history, code).await;
     }
     let shared = tmux.viewers.of(tmux.find(process)?.key);
@@ -146,7 +146,7 @@ impl TmuxView {
             Ok(screen) => screen,
             Err(_) => {
                 // Its pane is gone, or tmux did not answer this time.
-                if let Life::Gone { code } = life::look(&self.tmux, &self.process).await {
+                if let ProcessLife::Gone { code } = life::look(&self.tmux, &self.process).await {
                     self.ending.get_or_insert((Instant::now() + SETTLE, code));
                 }
                 return Ok(());
@@ -158,7 +158,7 @@ impl TmuxView {
         let (attempt_dir, _) = self.tmux.known(&self.process)?;
         let rest = output::output(&self.tmux, attempt_dir, screen.offset, PIECE, Duration::ZERO).await?;
         if rest.ended
-            && let Life::Gone { code } = life::look(&self.tmux, &self.process).await
+            && let ProcessLife::Gone { code } = life::look(&self.tmux, &self.process).await
         {
             self.ending.get_or_insert((Instant::now() + SETTLE, code));
         }
@@ -208,7 +208,7 @@ impl TerminalView for TmuxView {
                     let life = life::look(&self.tmux, &self.process).await;
                     self.client = None;
                     return Ok(match life {
-                        Life::Gone { code } => Some(Frame::Ended { code }),
+                        ProcessLife::Gone { code } => Some(Frame::Ended { code }),
                         _ => None,
                     });
                 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_ports::{Io, Reporter, Runtime};
+use ao_ports::{ProcessIo, Reporter, Runtime};
 use ao_runtime::{Options, Processes, Shim};
 use ao_testkit::WallClock;
 use ao_testkit::contract::runtime::RuntimeBench;
@@ -13,11 +13,11 @@ use tempfile::TempDir;
 
 pub(crate) struct Held {
     dir: TempDir,
-    io: Io,
+    io: ProcessIo,
 }
 
 impl Held {
-    pub(crate) fn on(io: Io) -> Held {
+    pub(crate) fn on(io: ProcessIo) -> Held {
         Held { dir: tempfile::tempdir().unwrap(), io }
     }
 
@@ -36,19 +36,19 @@ impl RuntimeBench for Held {
         Arc::new(runtime)
     }
 
-    fn io(&self) -> Io {
+    fn io(&self) -> ProcessIo {
         self.io
     }
 }
 
 mod terminals {
-    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Terminal));
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::ProcessIo::Terminal));
 }
 
 mod pipes {
-    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Pipes));
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::ProcessIo::Pipes));
 }
 
 mod without_input {
-    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Output));
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::ProcessIo::Output));
 }

@@ -1,7 +1,7 @@
 //! Ending all of it, for good.
 
 use ao_core::Attempt;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{EndOrder, Runtime, RuntimeError};
 
 use crate::support::{Bench, lives};
@@ -63,7 +63,7 @@ async fn who_listens_may_tidy_up() {
     bench.runtime.end(&bench.end_order()).await.unwrap();
     assert_eq!(bench.exit().await, Some(7));
     assert_eq!(bench.output(&process).await, "up\ntidy\n");
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: Some(7) });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: Some(7) });
 }
 
 #[tokio::test]

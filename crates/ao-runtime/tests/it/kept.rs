@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use ao_ports::{Io, Runtime};
+use ao_ports::{ProcessIo, Runtime};
 
 use crate::support::{BOUND, Bench, options};
 
 #[tokio::test]
 async fn the_disk_is_bounded_and_what_is_lost_is_said() {
-    for io in [Io::Terminal, Io::Pipes] {
+    for io in [ProcessIo::Terminal, ProcessIo::Pipes] {
         let mut bench = Bench::new();
         let mut spec = bench.spec("stty -onlcr 2>/dev/null; seq 200000");
         spec.command.io = io;
@@ -67,7 +67,7 @@ async fn a_secret_is_nowhere_but_with_the_program() {
     fs::write(&file, "hunter2hunter2\n").unwrap();
     let mut spec = bench.spec("echo ${#KEY}; sleep 600");
     let from = ao_core::setup::SecretSource::File(file.display().to_string());
-    spec.command.secrets = vec![ao_core::setup::Secret { name: "KEY".into(), from }];
+    spec.command.secrets = vec![ao_core::setup::SecretRef { name: "KEY".into(), from }];
     let process = bench.runtime.start(&spec).await.unwrap();
     bench.until(&process, |output| output == "14\n").await;
     let holder = bench.json("holder")["pid"].to_string();
@@ -99,7 +99,7 @@ async fn an_ended_attempt_can_be_forgotten_and_is_not_started_again() {
 async fn a_disk_that_takes_nothing_does_not_stop_the_program() {
     let mut bench = Bench::new();
     let mut spec = bench.spec("read go; seq 20000; printf finished; read go; exit 4");
-    spec.command.io = Io::Terminal;
+    spec.command.io = ProcessIo::Terminal;
     let process = bench.runtime.start(&spec).await.unwrap();
     fs::remove_dir_all(bench.place().join("output")).unwrap();
     let go = |number| ao_ports::WriteOrder { process: process.clone(), number, bytes: b"\n".to_vec() };

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use ao_core::SessionId;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{ProcessRef, Runtime, WriteOrder};
 
 use crate::support::{Bench, lives};
@@ -41,7 +41,7 @@ async fn an_agent_outlives_its_daemon_and_talks_to_the_next() {
 
     let mut bench = Bench::at(dir.path(), session);
     let process = ProcessRef::new("process", format!("{session}/1"));
-    assert_eq!(bench.runtime.look(&process).await, Life::Alive { busy: false });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Alive { busy: false });
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();
     assert_eq!(bench.until(&process, |output| output.contains("you")).await, "up\nheard you\n");

@@ -1,8 +1,8 @@
 //! Behaviour after a kill of the program, its shim, or both.
 
 use ao_core::evidence::Reading;
-use ao_core::input::Life;
-use ao_ports::{Io, Runtime, WriteOrder, WriteOutcome};
+use ao_core::input::ProcessLife;
+use ao_ports::{ProcessIo, Runtime, WriteOrder, WriteOutcome};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{BOUND, Bench, deaf, gone, listen, lives};
@@ -16,11 +16,11 @@ fn kill(pid: &str, signal: Signal) {
 async fn a_program_that_is_killed_is_reported_by_itself() {
     let mut bench = Bench::new();
     let mut spec = bench.spec("exec sleep 600");
-    spec.command.io = Io::Terminal;
+    spec.command.io = ProcessIo::Terminal;
     let process = bench.runtime.start(&spec).await.unwrap();
     kill(&bench.json("record")["pid"].to_string(), Signal::KILL);
     assert_eq!(bench.exit().await, None);
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: None });
     assert_eq!(bench.json("exit")["signal"], 9);
 }
 
@@ -34,9 +34,9 @@ async fn a_look_waits_for_a_shim_that_is_late_to_say_what_became_of_its_program(
     kill(&shim, Signal::STOP);
     kill(&program, Signal::KILL);
     gone(&program).await;
-    assert_eq!(bench.runtime.census().await.unwrap()[0].life, Life::Unknown, "neither alive nor dead");
+    assert_eq!(bench.runtime.census().await.unwrap()[0].life, ProcessLife::Unknown, "neither alive nor dead");
     let (life, ()) = tokio::join!(bench.runtime.look(&process), async { kill(&shim, Signal::CONT) });
-    assert_eq!(life, Life::Gone { code: None });
+    assert_eq!(life, ProcessLife::Gone { code: None });
     assert_eq!(bench.json("exit")["signal"], 9);
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
@@ -78,7 +78,7 @@ async fn a_shim_that_cannot_be_reached_for_a_while_is_heard_again() {
     let comes_back = async {
         // A failed call cannot be observed from outside; a look, which waits for nothing, gives it the time.
         for _ in 0..3 {
-            assert!(matches!(bench.runtime.look(&process).await, Life::Alive { .. }));
+            assert!(matches!(bench.runtime.look(&process).await, ProcessLife::Alive { .. }));
         }
         std::fs::rename(&away, &socket).unwrap();
         let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
@@ -122,7 +122,7 @@ async fn the_code_is_kept_when_no_daemon_was_there() {
     bench.close();
     gone(&holder).await;
     bench.restart();
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: Some(5) });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: Some(5) });
     let piece = bench.runtime.output(&process, 0, 100, crate::support::BOUND).await.unwrap();
     assert_eq!((piece.bytes.as_slice(), piece.ended), (b"last\n".as_slice(), true));
 }
@@ -156,8 +156,8 @@ async fn a_program_without_its_shim_is_known_and_ended() {
     kill(&bench.json("holder")["pid"].to_string(), Signal::KILL);
     gone(&bench.json("holder")["pid"].to_string()).await;
     for _ in 0..2 {
-        assert_eq!(bench.runtime.look(&process).await, Life::Unheld);
-        assert_eq!(bench.runtime.census().await.unwrap()[0].life, Life::Unheld);
+        assert_eq!(bench.runtime.look(&process).await, ProcessLife::Unheld);
+        assert_eq!(bench.runtime.census().await.unwrap()[0].life, ProcessLife::Unheld);
         bench.reported(Reading::Unheld).await;
         assert_eq!(bench.start("echo another").await, process);
         let order = WriteOrder { process: process.clone(), number: 1, bytes: b"x".to_vec() };
@@ -182,7 +182,7 @@ async fn a_program_that_dies_after_its_shim_is_reported() {
     bench.reported(Reading::Unheld).await;
     kill(&bench.json("record")["pid"].to_string(), Signal::KILL);
     assert_eq!(bench.exit().await, None);
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: None });
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
 
@@ -211,7 +211,7 @@ async fn a_hundred_come_and_go_and_leave_nothing() {
     for number in 0..100 {
         let mut spec = bench.spec("sleep 600 & exec sleep 600");
         spec.attempt = ao_core::Attempt(number + 1);
-        spec.command.io = if number % 2 == 0 { Io::Terminal } else { Io::Pipes };
+        spec.command.io = if number % 2 == 0 { ProcessIo::Terminal } else { ProcessIo::Pipes };
         specs.push(spec);
     }
     let started = specs.iter().map(|spec| bench.runtime.start(spec));

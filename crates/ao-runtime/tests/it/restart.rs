@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{Runtime, WriteOrder};
 
 use crate::support::{ATTEMPT, Bench, gone, lives};
@@ -15,7 +15,7 @@ async fn a_running_process_is_found_again_and_still_hears_and_is_heard() {
     bench.restart();
     let census = bench.runtime.census().await.unwrap();
     let [entry] = &census[..] else { panic!("{census:?}") };
-    assert_eq!((&entry.process, entry.life), (&process, Life::Alive { busy: false }));
+    assert_eq!((&entry.process, entry.life), (&process, ProcessLife::Alive { busy: false }));
     assert_eq!((entry.session, entry.attempt), (bench.session, ATTEMPT));
     assert_eq!(bench.start("echo another").await, process);
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
@@ -36,7 +36,7 @@ async fn the_code_is_kept_for_a_daemon_that_was_not_the_one_to_start_it() {
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"go\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();
     assert_eq!(bench.exit().await, Some(3));
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: Some(3) });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: Some(3) });
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_reused_pid_is_not_ours() {
         fs::remove_file(bench.place().join("exit")).unwrap();
         bench.restart();
         assert_eq!(bench.exit().await, None, "it is reported as an end that nobody has seen");
-        assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });
+        assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: None });
     }
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
@@ -76,7 +76,7 @@ async fn a_start_that_was_cut_off_is_not_made_twice() {
     fs::remove_file(folder.join("record")).unwrap();
     bench.restart();
     let census = bench.runtime.census().await.unwrap();
-    assert_eq!(census[0].life, Life::Unknown, "neither alive nor dead");
+    assert_eq!(census[0].life, ProcessLife::Unknown, "neither alive nor dead");
     assert_eq!(bench.start("echo up; sleep 600").await, process);
     assert_eq!(record(&bench), before);
     assert_eq!(bench.output(&process).await, "up\n");

@@ -1,8 +1,8 @@
 //! Starting, and what a process is given.
 
-use ao_core::input::Life;
-use ao_core::setup::{Secret, SecretSource};
-use ao_ports::{Io, Runtime, RuntimeError};
+use ao_core::input::ProcessLife;
+use ao_core::setup::{SecretRef, SecretSource};
+use ao_ports::{ProcessIo, Runtime, RuntimeError};
 
 use crate::support::Bench;
 
@@ -11,7 +11,7 @@ async fn the_exit_code_is_reported_by_itself_and_kept() {
     let mut bench = Bench::new();
     let process = bench.start("echo done; exit 3").await;
     assert_eq!(bench.exit().await, Some(3));
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: Some(3) });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Gone { code: Some(3) });
     assert_eq!(bench.output(&process).await, "done\n");
 }
 
@@ -53,10 +53,10 @@ async fn impossible_starts_are_errors() {
     let bench = Bench::new();
     let mut spec = bench.spec("true");
     spec.command.secrets =
-        vec![Secret { name: "TOKEN".into(), from: SecretSource::File("/nowhere/token".into()) }];
+        vec![SecretRef { name: "TOKEN".into(), from: SecretSource::File("/nowhere/token".into()) }];
     assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::NoSecret { .. })));
     spec.command.secrets.clear();
-    for io in [Io::Terminal, Io::Pipes] {
+    for io in [ProcessIo::Terminal, ProcessIo::Pipes] {
         spec.command.io = io;
         spec.command.program = "no-such-program".into();
         let told = bench.runtime.start(&spec).await;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Command, EndOrder, Io, ProcessRef, Report, Runtime, StartSpec};
+use ao_ports::{AgentReport, EndOrder, ProcessIo, ProcessRef, ProgramCommand, Runtime, StartSpec};
 use ao_runtime::{Options, OutputLimits, Processes, Shim};
 use ao_testkit::{ReportLog, WallClock};
 use tempfile::TempDir;
@@ -62,14 +62,14 @@ impl Bench {
             name: "test".into(),
             path: self.dir.display().to_string(),
             ports: vec![],
-            command: Command {
+            command: ProgramCommand {
                 program: "sh".into(),
                 args: vec!["-c".into(), script.into()],
                 env: BTreeMap::new(),
                 pass: vec![],
                 secrets: vec![],
                 files: vec![],
-                io: Io::Pipes,
+                io: ProcessIo::Pipes,
             },
         }
     }
@@ -98,14 +98,14 @@ impl Bench {
     }
 
     /// The next that is reported.
-    pub(crate) async fn report(&mut self) -> Report {
+    pub(crate) async fn report(&mut self) -> AgentReport {
         tokio::time::timeout(BOUND, self.reports.next()).await.expect("a report in time")
     }
 
     /// Waits for the next report, which has to be this.
     pub(crate) async fn reported(&mut self, reading: Reading) {
         match self.report().await {
-            Report::Signal { signal, .. } => assert_eq!(signal.reading, reading),
+            AgentReport::Signal { signal, .. } => assert_eq!(signal.reading, reading),
             other => panic!("{other:?}"),
         }
     }
@@ -113,7 +113,9 @@ impl Bench {
     /// The next exit that is reported for this session.
     pub(crate) async fn exit(&mut self) -> Option<i32> {
         match self.report().await {
-            Report::Signal { session, signal } if session == self.session && signal.attempt == ATTEMPT => {
+            AgentReport::Signal { session, signal }
+                if session == self.session && signal.attempt == ATTEMPT =>
+            {
                 match signal.reading {
                     Reading::Exited { code } => code,
                     other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{ProcessRef, Runtime, WriteOrder, WriteOutcome};
 
 use crate::support::Bench;
@@ -50,13 +50,13 @@ async fn a_process_that_has_ended_cannot_be_written_to_but_read() {
 async fn a_process_at_work_is_busy_and_one_that_waits_is_not() {
     let bench = Bench::new();
     let process = bench.start("read line; sh -c 'while :; do :; done'").await;
-    assert_eq!(bench.runtime.look(&process).await, Life::Alive { busy: false });
+    assert_eq!(bench.runtime.look(&process).await, ProcessLife::Alive { busy: false });
     bench.runtime.write(&order(&process, 1, "go\n")).await.unwrap();
     let bound = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while bench.runtime.look(&process).await != (Life::Alive { busy: true }) {
+    while bench.runtime.look(&process).await != (ProcessLife::Alive { busy: true }) {
         assert!(std::time::Instant::now() < bound, "its child is busy");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     bench.runtime.end(&bench.end_order()).await.unwrap();
-    assert_eq!(bench.runtime.look(&ProcessRef::new("process", "pane-7")).await, Life::Unknown);
+    assert_eq!(bench.runtime.look(&ProcessRef::new("process", "pane-7")).await, ProcessLife::Unknown);
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ao_ports::{Io, ProcessRef, Runtime, RuntimeError, Screen, WriteOrder};
+use ao_ports::{ProcessIo, ProcessRef, Runtime, RuntimeError, Screen, WriteOrder};
 
 use crate::support::{BOUND, Bench, SIZE};
 
 async fn start(bench: &Bench, script: &str) -> ProcessRef {
     let mut spec = bench.spec(script);
-    spec.command.io = Io::Terminal;
+    spec.command.io = ProcessIo::Terminal;
     bench.runtime.start(&spec).await.unwrap()
 }
 

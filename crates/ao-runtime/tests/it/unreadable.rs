@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use ao_core::Attempt;
-use ao_core::input::Life;
-use ao_ports::{CensusEntry, EndOrder, Io};
+use ao_core::input::ProcessLife;
+use ao_ports::{CensusEntry, EndOrder, ProcessIo};
 use ao_testkit::contract::runtime::{RuntimeBench, Story, lives};
 
 use crate::contract::Held;
@@ -13,7 +13,7 @@ use crate::tmux::bench::Terminal;
 
 #[tokio::test]
 async fn one_spoilt_place_does_not_keep_the_others_from_being_known() {
-    let bench = Held::on(Io::Pipes);
+    let bench = Held::on(ProcessIo::Pipes);
     let root = bench.state();
     one_spoilt_place(bench, root).await;
 }
@@ -47,9 +47,9 @@ async fn one_spoilt_place(bench: impl RuntimeBench, root: PathBuf) {
             let is_it = |one: &&CensusEntry| (one.session, one.attempt) == (spec.session, spec.attempt);
             census.iter().find(is_it).map(|one| one.life)
         };
-        assert!(matches!(life(0), Some(Life::Alive { .. })), "{file} {text:?}: {census:?}");
+        assert!(matches!(life(0), Some(ProcessLife::Alive { .. })), "{file} {text:?}: {census:?}");
         assert!(
-            matches!(life(1), Some(Life::Alive { .. } | Life::Unknown)),
+            matches!(life(1), Some(ProcessLife::Alive { .. } | ProcessLife::Unknown)),
             "nobody has seen it end: {file} {text:?}: {census:?}"
         );
         for (spec, pid) in started {

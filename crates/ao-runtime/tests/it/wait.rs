@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use ao_ports::{Output, ProcessRef, Runtime, WriteOrder};
+use ao_ports::{OutputPart, ProcessRef, Runtime, WriteOrder};
 use futures::FutureExt;
 use futures::future::join_all;
 
@@ -21,7 +21,7 @@ async fn lets_go(bench: &Bench, process: &ProcessRef, number: u64) {
 }
 
 /// Waits for output, lets the process go, and returns what comes.
-async fn released(bench: &Bench, process: &ProcessRef, from: u64) -> Output {
+async fn released(bench: &Bench, process: &ProcessRef, from: u64) -> OutputPart {
     let mut waiting = Box::pin(bench.runtime.output(process, from, 100, LONG));
     // It has looked and found nothing by then, most likely. If not, less is tested, but nothing fails.
     let looking = tokio::time::timeout(Duration::from_millis(20), &mut waiting).await;
@@ -36,7 +36,7 @@ async fn who_waits_gets_what_is_printed_when_it_is() {
     let process = bench.start("while read line; do printf heard; done").await;
     for round in 0..3 {
         let piece = released(&bench, &process, round * 5).await;
-        assert_eq!(piece, Output { from: round * 5, bytes: b"heard".to_vec(), ended: false });
+        assert_eq!(piece, OutputPart { from: round * 5, bytes: b"heard".to_vec(), ended: false });
     }
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
@@ -45,7 +45,7 @@ async fn who_waits_gets_what_is_printed_when_it_is() {
 async fn who_waits_is_released_by_the_end() {
     let bench = Bench::new();
     let process = bench.start("read line").await;
-    assert_eq!(released(&bench, &process, 0).await, Output { from: 0, bytes: vec![], ended: true });
+    assert_eq!(released(&bench, &process, 0).await, OutputPart { from: 0, bytes: vec![], ended: true });
     let again = bench.runtime.output(&process, 0, 100, LONG).await.unwrap();
     assert!(again.ended, "what has ended is not waited for");
 }
@@ -57,7 +57,7 @@ async fn who_waits_after_a_restart_is_released_too() {
     let process = bench.start("read line; printf one; read line").await;
     bench.restart();
     assert_eq!(released(&bench, &process, 0).await.bytes, b"one");
-    assert_eq!(released(&bench, &process, 3).await, Output { from: 3, bytes: vec![], ended: true });
+    assert_eq!(released(&bench, &process, 3).await, OutputPart { from: 3, bytes: vec![], ended: true });
 }
 
 #[tokio::test]
@@ -66,16 +66,16 @@ async fn the_last_output_is_read_before_the_end_is_reported() {
     let process = bench.start("printf 0123456789").await;
     bench.exit().await;
     let piece = async |from, limit| bench.runtime.output(&process, from, limit, LONG).await.unwrap();
-    assert_eq!(piece(0, 4).await, Output { from: 0, bytes: b"0123".to_vec(), ended: false });
-    assert_eq!(piece(4, 100).await, Output { from: 4, bytes: b"456789".to_vec(), ended: true });
-    assert_eq!(piece(10, 100).await, Output { from: 10, bytes: vec![], ended: true });
+    assert_eq!(piece(0, 4).await, OutputPart { from: 0, bytes: b"0123".to_vec(), ended: false });
+    assert_eq!(piece(4, 100).await, OutputPart { from: 4, bytes: b"456789".to_vec(), ended: true });
+    assert_eq!(piece(10, 100).await, OutputPart { from: 10, bytes: vec![], ended: true });
 }
 
 #[tokio::test]
 async fn a_look_does_not_wait_and_a_wait_has_its_bound() {
     let bench = Bench::new();
     let process = bench.start("read line").await;
-    let nothing = Output { from: 0, bytes: vec![], ended: false };
+    let nothing = OutputPart { from: 0, bytes: vec![], ended: false };
     let look = bench.runtime.output(&process, 0, 100, Duration::ZERO);
     assert_eq!(tokio::time::timeout(BOUND, look).await.unwrap().unwrap(), nothing);
     let wait = Duration::from_millis(50);

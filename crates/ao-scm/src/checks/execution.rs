@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use ao_ports::environment::{CHECK_RUN, WantedByCheck, compose_check};
+use ao_ports::environment::{CHECK_RUN, CheckVariables, compose_check};
 use ao_ports::secret::secrets_in;
 use ao_ports::{CheckSpec, RunState};
 use ao_process::{CommandGuard, Mark, secrets};
@@ -98,7 +98,7 @@ async fn try_once(
         return (AttemptOutcome::Machine { why: failed("its log could not be written", &err) }, left);
     }
     let wanted =
-        WantedByCheck { check: &spec.name, run: id, project: &job.project, environment: &spec.environment };
+        CheckVariables { check: &spec.name, run: id, project: &job.project, environment: &spec.environment };
     let mut environment = match compose_check(wanted, std::env::vars_os()) {
         Ok(environment) => environment,
         Err(err) => return (AttemptOutcome::Over(RunVerdict::broken(err.to_string())), left),

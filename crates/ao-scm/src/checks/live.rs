@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::{ProjectId, Timestamp};
-use ao_ports::{Change, CheckRun, Clock, RunState};
+use ao_ports::{CheckRun, Clock, RecordChange, RunState};
 use tokio::sync::{Mutex, Semaphore, broadcast, watch};
 use tracing::warn;
 
@@ -236,7 +236,7 @@ impl RunnerState {
     }
 
     /// Records changes, with a few retries.
-    async fn record(&self, changes: Vec<Change>) -> Result<(), ao_ports::StoreError> {
+    async fn record(&self, changes: Vec<RecordChange>) -> Result<(), ao_ports::StoreError> {
         let mut tries = 0;
         loop {
             match self.records.change(changes.clone()).await {

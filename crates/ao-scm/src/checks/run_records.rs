@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Change, CheckRun, CheckSpec, Records, RunFilter, RunState, StoreError};
+use ao_ports::{CheckRun, CheckSpec, RecordChange, Records, RunFilter, RunState, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -129,7 +129,7 @@ impl RunRecords {
     }
 
     /// Returns the changes that delete a run.
-    pub(super) async fn forget(&self, stored: &StoredRun) -> Result<Vec<Change>, RunnerError> {
+    pub(super) async fn forget(&self, stored: &StoredRun) -> Result<Vec<RecordChange>, RunnerError> {
         let id = &stored.run.id;
         let mut keys = vec![format!("run/{id}"), format!("live/{id}")];
         keys.extend(places(stored));
@@ -140,10 +140,10 @@ impl RunRecords {
                 keys.push(key);
             }
         }
-        Ok(keys.into_iter().map(|key| Change::remove(SHELF, key)).collect())
+        Ok(keys.into_iter().map(|key| RecordChange::remove(SHELF, key)).collect())
     }
 
-    pub(super) async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    pub(super) async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -152,8 +152,8 @@ impl RunRecords {
 }
 
 /// Returns the changes that add a new run.
-pub(super) fn enter(stored: &StoredRun) -> Vec<Change> {
-    let point = |key: String| Change::put(SHELF, key, pointer_to(&stored.run.id));
+pub(super) fn enter(stored: &StoredRun) -> Vec<RecordChange> {
+    let point = |key: String| RecordChange::put(SHELF, key, pointer_to(&stored.run.id));
     let mut changes = update(stored);
     changes.extend(places(stored).into_iter().map(point));
     changes.push(point(format!("ask/{}", stored.ask)));
@@ -166,17 +166,17 @@ pub(super) fn enter(stored: &StoredRun) -> Vec<Change> {
 }
 
 /// Returns the changes that store the current state of a run.
-pub(super) fn update(stored: &StoredRun) -> Vec<Change> {
+pub(super) fn update(stored: &StoredRun) -> Vec<RecordChange> {
     let body = serde_json::to_string(stored).expect("text and numbers only");
-    vec![Change::put(SHELF, format!("run/{}", stored.run.id), body)]
+    vec![RecordChange::put(SHELF, format!("run/{}", stored.run.id), body)]
 }
 
 /// Returns the changes that end a run.
-pub(super) fn end(stored: &StoredRun) -> Vec<Change> {
+pub(super) fn end(stored: &StoredRun) -> Vec<RecordChange> {
     let mut changes = update(stored);
-    changes.push(Change::remove(SHELF, format!("live/{}", stored.run.id)));
+    changes.push(RecordChange::remove(SHELF, format!("live/{}", stored.run.id)));
     if stored.is_result() && stored.run.same_as.is_none() {
-        changes.push(Change::put(SHELF, format!("key/{}", stored.key), pointer_to(&stored.run.id)));
+        changes.push(RecordChange::put(SHELF, format!("key/{}", stored.key), pointer_to(&stored.run.id)));
     }
     changes
 }

@@ -14,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ao_ports::{Failure, RunState};
+use ao_ports::{FailureReport, RunState};
 use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
@@ -38,7 +38,7 @@ pub(super) struct RunVerdict {
     pub(super) state: RunState,
     pub(super) why: Option<String>,
     pub(super) exit_code: Option<i32>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<FailureReport>,
 }
 
 impl RunVerdict {
@@ -105,7 +105,7 @@ pub(super) fn too_long(limit: Duration, about: &CommandContext) -> AttemptOutcom
 
 /// Parses the output of a failed command. An unreadable log gives an empty failure, because the check failed all the
 /// same.
-fn failure_of(about: &CommandContext, exit_code: Option<i32>) -> Failure {
+fn failure_of(about: &CommandContext, exit_code: Option<i32>) -> FailureReport {
     let options = failure::Options {
         // The checkout has a new path each time, and the same failure must give the same signature.
         roots: vec![about.root.to_string()],

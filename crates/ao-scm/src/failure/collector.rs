@@ -6,7 +6,7 @@
 use std::collections::hash_map::{Entry as Slot, HashMap};
 use std::collections::{BTreeSet, VecDeque};
 
-use ao_ports::{Failure, FailureKind};
+use ao_ports::{FailureKind, FailureReport};
 
 pub(super) use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::window::LogLine;
@@ -175,19 +175,19 @@ impl FailureCollector {
         }
     }
 
-    pub(super) fn finish(mut self, tail: &LogTail, options: &Options) -> Failure {
+    pub(super) fn finish(mut self, tail: &LogTail, options: &Options) -> FailureReport {
         self.settle();
         let step = self.failed_step.take().or(self.named_step.take().map(|(_, step)| step));
         let pile = [&self.certain, &self.likely].into_iter().find(|pile| !pile.is_empty());
         let Some(pile) = pile else {
             let (signature, excerpt) = excerpt::of_hints(&self.hints, tail, options);
             let step = step.or_else(|| last_command(tail));
-            return Failure { signature, step, excerpt, items: Vec::new(), count: 0 };
+            return FailureReport { signature, step, excerpt, items: Vec::new(), count: 0 };
         };
         let mut entries: Vec<&FailureEntry> = pile.kept().collect();
         // Compiler errors cause what follows, so they come first.
         entries.sort_by_key(|entry| entry.kind != FailureKind::Error);
-        Failure {
+        FailureReport {
             signature: pile.signature(),
             step,
             excerpt: excerpt::of_entries(&entries, pile.count(), options),

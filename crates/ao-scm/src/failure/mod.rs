@@ -63,7 +63,7 @@ mod window;
 
 use std::io::{self, Read};
 
-use ao_ports::Failure;
+use ao_ports::FailureReport;
 
 /// Limits of a failure report, and context of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +85,12 @@ impl Default for Options {
 }
 
 /// Extracts the failure from the whole output of a check.
-pub fn extract(log: &[u8], options: &Options) -> Failure {
+pub fn extract(log: &[u8], options: &Options) -> FailureReport {
     extract_reader(log, options).expect("reading from memory does not fail")
 }
 
 /// Extracts the failure from an output that need not fit into memory.
-pub fn extract_reader(log: impl Read, options: &Options) -> io::Result<Failure> {
+pub fn extract_reader(log: impl Read, options: &Options) -> io::Result<FailureReport> {
     let (found, tail) = scan::scan(log, options)?;
     Ok(found.finish(&tail, options))
 }

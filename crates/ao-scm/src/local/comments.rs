@@ -1,8 +1,8 @@
 //! Comments on a pull request: threads at lines, replies, and resolution.
 
 use ao_core::PullId;
-use ao_core::pull::{Author, Standing};
-use ao_ports::{CommentPlace, NewComment, Side, ThreadReply, TrackerError};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
+use ao_ports::{CommentPlace, DiffSide, NewComment, ThreadReply, TrackerError};
 
 use super::pull_records::PullEntry;
 use super::record::{CommentRecord, EditCount, ThreadAnchor, ThreadPosition, ThreadRecord};
@@ -47,7 +47,7 @@ impl LocalScm {
         let mut writing = self.pulls.writing().await;
         let mut entry = PullEntry::clone(&*self.entry(&reply.pull).await?);
         let thread = find(&entry, &reply.pull, &reply.thread)?;
-        let by = Author { login: "ao".to_owned(), standing: Standing::Agent };
+        let by = AuthorFacts { login: "ao".to_owned(), standing: AuthorStanding::Agent };
         let before = entry.clone();
         if let (Some(body), None) = (body, thread_with_key(&entry, Some(&reply.key))) {
             self.add(&mut entry, thread, by.clone(), body, Some(reply.key.clone()))?;
@@ -65,7 +65,7 @@ impl LocalScm {
         &self,
         pull: &PullId,
         thread: &str,
-        by: &Author,
+        by: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), LocalError> {
         let mut writing = self.pulls.writing().await;
@@ -86,12 +86,12 @@ impl LocalScm {
         entry: &PullEntry,
         path: &str,
         line: Option<u32>,
-        side: Side,
+        side: DiffSide,
     ) -> Result<ThreadAnchor, LocalError> {
         let path = validate::path(path)?;
         let commit = match side {
-            Side::New => Some(&entry.pull.head),
-            Side::Old => entry.pull.fork.as_ref(),
+            DiffSide::New => Some(&entry.pull.head),
+            DiffSide::Old => entry.pull.fork.as_ref(),
         };
         let commit = commit.ok_or_else(|| {
             TrackerError::refused("head and base have no commit in common, so there is no old side")
@@ -111,7 +111,7 @@ impl LocalScm {
         &self,
         entry: &mut PullEntry,
         thread: u32,
-        by: Author,
+        by: AuthorFacts,
         body: String,
         key: Option<String>,
     ) -> Result<(), TrackerError> {
@@ -179,7 +179,7 @@ fn thread_with_key(entry: &PullEntry, key: Option<&str>) -> Option<String> {
     entry.threads.values().find(has_key).map(ThreadRecord::id)
 }
 
-fn settle(entry: &mut PullEntry, thread: u32, by: &Author, resolved: bool) {
+fn settle(entry: &mut PullEntry, thread: u32, by: &AuthorFacts, resolved: bool) {
     if let Some(thread) = entry.threads.get_mut(&thread)
         && thread.resolved != resolved
     {

@@ -2,7 +2,7 @@
 
 use ao_core::{Commit, PullId};
 use ao_git::{Git, GitError};
-use ao_ports::Strategy;
+use ao_ports::LandingStrategy;
 
 use super::merge_tree::{CommitPair, TreeMerge};
 use super::record::PullRecord;
@@ -44,7 +44,7 @@ impl LocalRepository {
         id: &PullId,
         pull: &PullRecord,
         tree: &str,
-        strategy: Strategy,
+        strategy: LandingStrategy,
     ) -> Result<Result<Commit, String>, GitError> {
         let own = self.own_commits(pull).await?;
         let Some(first) = own.first() else {
@@ -54,16 +54,16 @@ impl LocalRepository {
             )));
         };
         match strategy {
-            Strategy::Squash => {
+            LandingStrategy::Squash => {
                 let message = squashed(id, pull, &own);
                 let author = CommitAuthor { date: None, ..first.author() };
                 self.commit_tree(tree, &[&pull.base], &message, Some(author)).await.map(Ok)
             }
-            Strategy::Merge => {
+            LandingStrategy::Merge => {
                 let message = format!("Merge {id}: {}\n\n{}", pull.title, pull.body);
                 self.commit_tree(tree, &[&pull.base, &pull.head], message.trim_end(), None).await.map(Ok)
             }
-            Strategy::Rebase => self.rebased(pull, &own, tree).await,
+            LandingStrategy::Rebase => self.rebased(pull, &own, tree).await,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Edits of comments and of the texts of reviews. The verdict of a review cannot be edited.
 
 use ao_core::PullId;
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_ports::TrackerError;
 
 use super::pull_records::PullEntry;
@@ -14,7 +14,7 @@ impl LocalScm {
         &self,
         pull: &PullId,
         id: &str,
-        by: &Author,
+        by: &AuthorFacts,
         body: &str,
     ) -> Result<(), LocalError> {
         let body = comments::comment_body(body)?;
@@ -37,7 +37,7 @@ impl LocalScm {
 
 /// An editable text, of a comment or a review.
 struct EditableText<'a> {
-    by: &'a Author,
+    by: &'a AuthorFacts,
     body: &'a mut String,
     edits: &'a mut EditCount,
 }
@@ -59,9 +59,9 @@ fn find<'a>(entry: &'a mut PullEntry, id: &str) -> Option<EditableText<'a>> {
 }
 
 /// Compares the standing too: an agent could have the name of a person.
-fn may_edit(by: &Author, whose: &Author, id: &str) -> Result<(), TrackerError> {
+fn may_edit(by: &AuthorFacts, whose: &AuthorFacts, id: &str) -> Result<(), TrackerError> {
     let same = whose.is(&by.login) && whose.standing == by.standing;
-    if same || by.standing == Standing::Owner {
+    if same || by.standing == AuthorStanding::Owner {
         return Ok(());
     }
     Err(TrackerError::refused(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ao_core::pull::{
     CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
-use ao_ports::{CheckRun, Failure, FailureItem, FailureKind, RunFilter, RunState};
+use ao_ports::{CheckRun, FailureItem, FailureKind, FailureReport, RunFilter, RunState};
 
 use super::pull_records::PullEntry;
 use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
@@ -155,7 +155,7 @@ fn review(pull: &PullRecord, review: &ReviewRecord) -> ReviewFacts {
 const FILES: usize = 50;
 
 /// Returns the files of the repository that a failure names. Skips files outside the checkout.
-fn files(failure: &Failure) -> Vec<String> {
+fn files(failure: &FailureReport) -> Vec<String> {
     let inside = |path: &&str| !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("../");
     let paths = failure.items.iter().filter_map(|item| item.path.as_deref());
     let plain = paths.map(|path| path.strip_prefix("./").unwrap_or(path)).filter(inside);
@@ -168,7 +168,7 @@ fn files(failure: &Failure) -> Vec<String> {
 
 /// Returns true if a failure cannot be flaky: only errors at source locations, one of them with a code, as compilers
 /// and linters print it. An exception has a name without a code, and may come from the network.
-fn is_certain(failure: &Failure) -> bool {
+fn is_certain(failure: &FailureReport) -> bool {
     let placed =
         |item: &FailureItem| item.kind == FailureKind::Error && item.path.is_some() && item.line.is_some();
     let coded = |item: &FailureItem| {
@@ -182,7 +182,7 @@ fn is_certain(failure: &Failure) -> bool {
 const COMMAND: usize = 200;
 
 /// Returns the command, how it ended and in which step, followed by the relevant lines.
-fn excerpt(run: &CheckRun, failure: &Failure) -> String {
+fn excerpt(run: &CheckRun, failure: &FailureReport) -> String {
     let mut lines = run.command.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut command: String = lines.next().unwrap_or_default().chars().take(COMMAND).collect();
     if lines.next().is_some() || command.len() < run.command.trim().len() {

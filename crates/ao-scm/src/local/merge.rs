@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use ao_core::Commit;
 use ao_core::pull::PullState;
-use ao_core::queue::Part;
+use ao_core::queue::LanePart;
 use ao_ports::{CheckRun, CheckSpec, MergeOrder, MergeOutcome, RunState, ScmError, TestOrder, TestOutcome};
 use tracing::info;
 
@@ -23,7 +23,7 @@ use super::record::{PendingLanding, PullRecord};
 use super::{LocalError, LocalScm};
 
 /// One of the pull requests that land together: its part, its entry, and its commit.
-type Made = (Part, PullEntry, Commit);
+type Made = (LanePart, PullEntry, Commit);
 
 /// Withdraws the request for runs when it is dropped before they are over.
 struct RunsGuard {
@@ -119,7 +119,7 @@ impl LocalScm {
     async fn changed_with(
         &self,
         own: Option<Vec<String>>,
-        ahead: &[Part],
+        ahead: &[LanePart],
     ) -> Result<Option<Vec<String>>, LocalError> {
         let Some(mut changed) = own else { return Ok(None) };
         for part in ahead {
@@ -184,7 +184,7 @@ impl LocalScm {
         order: &MergeOrder,
         commit: Commit,
         tip: Commit,
-        with: Vec<(Part, Commit)>,
+        with: Vec<(LanePart, Commit)>,
     ) -> Result<MergeOutcome, LocalError> {
         let mut branch_left = None;
         if order.delete_branch {
@@ -201,7 +201,7 @@ impl LocalScm {
         &self,
         writing: &mut WriteAccess,
         order: &MergeOrder,
-    ) -> Result<Result<Vec<(Part, Commit)>, NotLanded>, LocalError> {
+    ) -> Result<Result<Vec<(LanePart, Commit)>, NotLanded>, LocalError> {
         let mut refs = writing.refs.clone().unwrap_or_default();
         let branch = self.entry(&order.pull).await?.pull.base_branch.clone();
         let tip = self.tip_of(&refs, &branch).await?;
@@ -261,7 +261,7 @@ impl LocalScm {
             let why = format!("`{branch}` is at {} now, which it was not tested with", tip.commit);
             return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why, in_the_way: false }));
         }
-        let last = Part { pull: order.pull.clone(), head: order.head.clone() };
+        let last = LanePart { pull: order.pull.clone(), head: order.head.clone() };
         let mut made: Vec<Made> = vec![];
         for part in order.with.iter().cloned().chain([last]) {
             let mut entry = PullEntry::clone(&*self.entry(&part.pull).await?);
@@ -357,7 +357,7 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     }
 }
 
-fn is_as_ordered(pull: &PullRecord, part: &Part, branch: &str) -> Result<(), String> {
+fn is_as_ordered(pull: &PullRecord, part: &LanePart, branch: &str) -> Result<(), String> {
     let id = &part.pull;
     if !pull.is_open() {
         return Err(format!("`{id}` is not open any more"));

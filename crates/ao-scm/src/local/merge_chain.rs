@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ao_core::queue::Part;
+use ao_core::queue::LanePart;
 use ao_core::{Commit, PullId};
-use ao_ports::Strategy;
+use ao_ports::LandingStrategy;
 
 use super::merge_tree::{CommitPair, TreeMerge};
 use super::record::{FreshMerge, PullRecord};
@@ -60,7 +60,7 @@ struct CachedMerges {
 struct MergeKey {
     number: u64,
     pair: CommitPair,
-    strategy: Strategy,
+    strategy: LandingStrategy,
     title: String,
     body: String,
 }
@@ -87,7 +87,9 @@ impl MergeCache {
         if kept.all.len() >= REMEMBERED {
             *kept = CachedMerges::default();
         }
-        if let (Strategy::Squash, MergeOnto::Made { commit: Ok(commit), .. }) = (making.strategy, &onto) {
+        if let (LandingStrategy::Squash, MergeOnto::Made { commit: Ok(commit), .. }) =
+            (making.strategy, &onto)
+        {
             kept.below.insert(commit.clone(), making.pair.base.clone());
         }
         kept.all.insert(making, onto);
@@ -103,11 +105,11 @@ impl LocalScm {
     pub(super) async fn grown(
         &self,
         base: &Commit,
-        parts: &[Part],
-        strategy: Strategy,
+        parts: &[LanePart],
+        strategy: LandingStrategy,
     ) -> Result<ChainOutcome, LocalError> {
         let mut at = base.clone();
-        for Part { pull, head } in parts {
+        for LanePart { pull, head } in parts {
             let entry = self.entry(pull).await?;
             at = match self.onto(&entry.pull, head, &at, strategy).await? {
                 MergeOnto::Made { tree, commit } => {
@@ -125,7 +127,7 @@ impl LocalScm {
         pull: &PullRecord,
         head: &Commit,
         at: &Commit,
-        strategy: Strategy,
+        strategy: LandingStrategy,
     ) -> Result<MergeOnto, LocalError> {
         let pair = CommitPair::at(pull, head, at);
         let (title, body) = (pull.title.clone(), pull.body.clone());

@@ -53,8 +53,8 @@ use ao_git::{GitError, Queues, Settings};
 use ao_ports::CheckSpec;
 use ao_ports::StoreError;
 use ao_ports::{Clock, Records};
-use ao_ports::{Hint, Hints, TrackerError};
-use ao_ports::{ScmError, Strategy};
+use ao_ports::{HintReceiver, LookHint, TrackerError};
+use ao_ports::{LandingStrategy, ScmError};
 use camino::Utf8PathBuf;
 use tokio::sync::Notify;
 
@@ -77,7 +77,7 @@ pub struct Options {
     pub default_branch: String,
     pub checks: Vec<CheckSpec>,
     /// Default merge strategy.
-    pub strategy: Strategy,
+    pub strategy: LandingStrategy,
     /// Shared with everything that changes repositories.
     pub queues: Arc<Queues>,
     pub settings: Settings,
@@ -95,7 +95,7 @@ pub struct LocalScm {
     checks: Arc<dyn CheckService>,
     clock: Arc<dyn Clock>,
     /// Receives hints once a watch runs. Locked only to copy it.
-    hints: RwLock<Option<Arc<dyn Hints>>>,
+    hints: RwLock<Option<Arc<dyn HintReceiver>>>,
     /// True while the repository's refs are watched, so that the known refs are current.
     watched: AtomicBool,
     /// True if something has moved since the last look.
@@ -181,7 +181,7 @@ impl LocalScm {
     }
 
     /// Returns the default merge strategy.
-    pub fn strategy(&self) -> Strategy {
+    pub fn strategy(&self) -> LandingStrategy {
         self.options.strategy
     }
 
@@ -231,12 +231,12 @@ impl LocalScm {
         }
         self.pulls.save(writing, entries).await?;
         for number in numbers {
-            self.hint(Hint::Pull(self.id(number)));
+            self.hint(LookHint::Pull(self.id(number)));
         }
         Ok(())
     }
 
-    fn hint(&self, hint: Hint) {
+    fn hint(&self, hint: LookHint) {
         let hints = self.hints.read().expect("no panic while it is copied").clone();
         if let Some(hints) = hints {
             hints.hint(hint);

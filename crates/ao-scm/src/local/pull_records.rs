@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use ao_core::ProjectId;
-use ao_ports::Change;
+use ao_ports::RecordChange;
 use ao_ports::{Records, StoreError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard};
@@ -174,19 +174,19 @@ impl PullRecords {
             let number = entry.pull.number;
             let (open, done) = (self.open_key(number), self.done_key(number));
             let (here, not_here) = if entry.pull.is_open() { (open, done) } else { (done, open) };
-            changes.push(Change::put(SHELF, here, text(&entry.pull)));
-            changes.push(Change::remove(SHELF, not_here));
+            changes.push(RecordChange::put(SHELF, here, text(&entry.pull)));
+            changes.push(RecordChange::remove(SHELF, not_here));
             let known = self.open_one(number);
             for (thread, record) in &entry.threads {
                 if known.as_ref().and_then(|known| known.threads.get(thread)) != Some(record) {
                     let key = format!("{}{thread:06}", self.threads_key(number));
-                    changes.push(Change::put(SHELF, key, text(record)));
+                    changes.push(RecordChange::put(SHELF, key, text(record)));
                 }
             }
             next = next.max(number + 1);
         }
         if next != writing.next {
-            changes.push(Change::put(SHELF, self.key("counter"), text(&next)));
+            changes.push(RecordChange::put(SHELF, self.key("counter"), text(&next)));
         }
         let (records, open) = (self.records.clone(), self.open.clone());
         writing.saving = Some(tokio::spawn(async move {

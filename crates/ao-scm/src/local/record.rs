@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::pull::{Author, ChangeSize, Mergeable, PullState, ReviewVerdict};
+use ao_core::pull::{AuthorFacts, ChangeSize, Mergeable, PullState, ReviewVerdict};
 use ao_core::{Commit, SessionId, Timestamp};
-use ao_ports::{Side, Strategy};
+use ao_ports::{DiffSide, LandingStrategy};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct PullRecord {
     pub(super) draft: bool,
     #[serde(default)]
     pub(super) labels: BTreeSet<String>,
-    pub(super) author: Author,
+    pub(super) author: AuthorFacts,
     #[serde(default)]
     pub(super) session: Option<SessionId>,
 
@@ -93,7 +93,7 @@ pub(super) struct PendingLanding {
     pub(super) head: Commit,
     pub(super) base: Commit,
     pub(super) tree: String,
-    pub(super) strategy: Strategy,
+    pub(super) strategy: LandingStrategy,
     /// The future tip of the base.
     pub(super) commit: Commit,
     #[serde(default)]
@@ -105,7 +105,7 @@ pub(super) struct PendingLanding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReviewRecord {
     pub(super) id: String,
-    pub(super) by: Author,
+    pub(super) by: AuthorFacts,
     pub(super) verdict: ReviewVerdict,
     pub(super) commit: Commit,
     /// The base branch and the fork point at the time of the review.
@@ -147,7 +147,7 @@ pub(super) struct ThreadAnchor {
     #[serde(default)]
     pub(super) line: Option<u32>,
     #[serde(default)]
-    pub(super) side: Side,
+    pub(super) side: DiffSide,
     #[serde(default)]
     pub(super) context: Option<String>,
 }
@@ -162,7 +162,7 @@ pub(super) struct ThreadPosition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CommentRecord {
     pub(super) id: String,
-    pub(super) by: Author,
+    pub(super) by: AuthorFacts,
     pub(super) body: String,
     pub(super) at: Timestamp,
     #[serde(default)]

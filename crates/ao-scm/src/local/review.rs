@@ -1,6 +1,6 @@
 //! Reviews: a verdict on one head, and comments that become threads.
 
-use ao_core::pull::{ReviewVerdict, Standing};
+use ao_core::pull::{AuthorStanding, ReviewVerdict};
 use ao_ports::{NewReview, TrackerError};
 
 use super::pull_records::PullEntry;
@@ -60,7 +60,7 @@ fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), TrackerErro
         return refused(format!("`{id}` is at {} now and not at {head}; read it again", pull.head));
     }
     if review.verdict == ReviewVerdict::Approved {
-        if review.by.standing == Standing::Agent {
+        if review.by.standing == AuthorStanding::Agent {
             return refused(format!("an agent cannot approve `{id}`; a person has to"));
         }
         if pull.author.is(&review.by.login) {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ao_core::pull::{Author, PullFacts};
+use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
-    NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm, ScmAbilities,
-    ScmError, TestOrder, TestOutcome, ThreadReply, TidyOrder, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeOrder, MergeOutcome, MovedBase,
+    NewComment, NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm,
+    ScmAbilities, ScmError, TestOrder, TestOutcome, ThreadReply, TidyOrder, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
@@ -130,7 +130,7 @@ impl Scm for LocalScm {
         &self,
         pull: &PullId,
         comment: &str,
-        by: &Author,
+        by: &AuthorFacts,
         body: &str,
     ) -> Result<(), TrackerError> {
         Ok(self.reword(pull, comment, by, body).await?)
@@ -144,7 +144,7 @@ impl Scm for LocalScm {
         &self,
         pull: &PullId,
         thread: &str,
-        by: &Author,
+        by: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), TrackerError> {
         Ok(self.settle_thread(pull, thread, by, resolved).await?)
@@ -171,11 +171,11 @@ impl Scm for LocalScm {
         self.checks.log(run, from, limit, wait).await
     }
 
-    async fn watch(&self, hints: Arc<dyn Hints>) {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.follow_refs(hints).await;
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Err(TrackerError::BadWebhook { why: "the forge in the box has none".to_owned() })
     }
 

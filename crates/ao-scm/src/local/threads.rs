@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ao_core::Commit;
 use ao_git::GitError;
-use ao_ports::Side;
+use ao_ports::DiffSide;
 use tracing::warn;
 
 use super::line_mapping::{self, LineHunk};
@@ -23,8 +23,8 @@ impl LocalRepository {
         for thread in entry.threads.values_mut() {
             let Some(begun) = &thread.begun else { continue };
             let to = match begun.side {
-                Side::New => Some(&head),
-                Side::Old => fork.as_ref(),
+                DiffSide::New => Some(&head),
+                DiffSide::Old => fork.as_ref(),
             };
             let Some(to) = to else { continue };
             match carried.place(begun, to).await {

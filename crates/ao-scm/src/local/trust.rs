@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use ao_core::{Commit, SessionId};
 use ao_git::{ConfigFingerprint, GitError, Setting};
-use ao_ports::{BaseView, Change, Hint, MovedBase, TrackerError};
+use ao_ports::{BaseView, LookHint, MovedBase, RecordChange, TrackerError};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
@@ -146,7 +146,7 @@ impl LocalScm {
         set(&mut refs.remotes, &theirs, now.origin.as_ref());
         if now != before {
             self.put_trust(now).await?;
-            self.hint(Hint::Project(self.options.project.clone()));
+            self.hint(LookHint::Project(self.options.project.clone()));
         }
         Ok(refs)
     }
@@ -188,7 +188,7 @@ impl LocalScm {
         self.put_trust(TrustedBase { branch: branch.clone(), here, origin, parts, programs, held: vec![] })
             .await?;
         self.look(&mut writing).await?;
-        self.hint(Hint::Project(self.options.project.clone()));
+        self.hint(LookHint::Project(self.options.project.clone()));
         Ok(held)
     }
 
@@ -226,7 +226,7 @@ impl LocalScm {
     /// Stores the trusted state before it takes effect.
     async fn put_trust(&self, trusted: TrustedBase) -> Result<(), LocalError> {
         let body = serde_json::to_string(&trusted).expect("it is text");
-        let change = Change::put(SHELF, self.options.project.to_string(), body);
+        let change = RecordChange::put(SHELF, self.options.project.to_string(), body);
         self.pulls.records().change(vec![change]).await?;
         ao_git::approve(trusted.programs.iter().cloned());
         *self.trust.trusted() = Some(trusted);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ao_ports::{Hint, Hints};
+use ao_ports::{HintReceiver, LookHint};
 use camino::Utf8Path;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::broadcast::error::RecvError;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_millis(60);
 
 impl LocalScm {
     /// Follows refs and checks, and sends hints, for as long as it is polled.
-    pub(super) async fn follow_refs(&self, hints: Arc<dyn Hints>) {
+    pub(super) async fn follow_refs(&self, hints: Arc<dyn HintReceiver>) {
         *self.hints.write().expect("no panic while it is copied") = Some(hints);
         let mut folders = match RefFolders::new(&self.repository.common_dir, self.dirty.clone()) {
             Ok(folders) => folders,
@@ -61,11 +61,11 @@ impl LocalScm {
                 run = runs.recv() => match run {
                     Ok(run) => {
                         let about = run.pull.filter(|_| run.ahead.is_empty());
-                        about.into_iter().for_each(|pull| self.hint(Hint::Pull(pull)));
+                        about.into_iter().for_each(|pull| self.hint(LookHint::Pull(pull)));
                         false
                     }
                     Err(RecvError::Lagged(_)) => {
-                        self.hint(Hint::Project(self.options.project.clone()));
+                        self.hint(LookHint::Project(self.options.project.clone()));
                         false
                     }
                     // The runner is gone, so only refs are of interest.

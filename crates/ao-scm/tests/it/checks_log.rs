@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use ao_core::setup::{Secret, SecretSource};
+use ao_core::setup::{SecretRef, SecretSource};
 use ao_scm::checks::Options;
 
 use crate::checks_support::{Bench, LONG, check, finished, output};
@@ -59,7 +59,7 @@ async fn secrets_reach_the_check_and_not_its_log() {
     fs::write(&file, "s3cret-value-of-a-file\n").unwrap();
     let mut spec = check("echo \"<$KEY>\"; printf %s \"$KEY\" | wc -c; exit 1");
     spec.environment.secrets =
-        vec![Secret { name: "KEY".into(), from: SecretSource::File(file.into_string()) }];
+        vec![SecretRef { name: "KEY".into(), from: SecretSource::File(file.into_string()) }];
     let run = bench.run(&runner, spec.clone()).await;
     assert_eq!(output(&runner, &run.id).await, "<[secret KEY]>\n22\n");
     assert!(!format!("{run:?}").contains("s3cret"));

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ao_ports::{Failure, FailureKind};
+use ao_ports::{FailureKind, FailureReport};
 use ao_scm::failure::{Options, extract, extract_reader};
 use proptest::prelude::*;
 
@@ -34,17 +34,17 @@ fn options() -> Options {
     }
 }
 
-fn read(log: impl AsRef<[u8]>) -> Failure {
+fn read(log: impl AsRef<[u8]>) -> FailureReport {
     extract(log.as_ref(), &options())
 }
 
-fn names(failure: &Failure) -> Vec<&str> {
+fn names(failure: &FailureReport) -> Vec<&str> {
     let mut names: Vec<&str> = failure.items.iter().filter_map(|item| item.name.as_deref()).collect();
     names.sort_unstable();
     names
 }
 
-fn shown(failure: &Failure) -> String {
+fn shown(failure: &FailureReport) -> String {
     let mut text = String::new();
     let step = failure.step.as_deref().unwrap_or("-");
     writeln!(text, "signature: {}\nstep: {step}\ncount: {}", failure.signature, failure.count).unwrap();

@@ -3,13 +3,14 @@
 use std::fs;
 
 use ao_core::pull::PullState;
-use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
+use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, Scm};
 
 use crate::local_support::{Desk, facts, git, in_the_way, merge, merged, open, order, pull};
 
 /// Merges a pull request with its branch to be deleted, and returns why the branch stays.
 async fn left(scm: &ao_scm::local::LocalScm, number: u64) -> Option<String> {
-    let order = MergeOrder { delete_branch: true, ..order(scm, &pull(number), Strategy::Squash).await };
+    let order =
+        MergeOrder { delete_branch: true, ..order(scm, &pull(number), LandingStrategy::Squash).await };
     match scm.merge(&order).await.unwrap() {
         MergeOutcome::Merged { branch_left, .. } => branch_left,
         MergeOutcome::Refused { why, .. } => panic!("it was refused: {why}"),
@@ -49,7 +50,7 @@ async fn a_branch_in_the_middle_of_a_rebase_or_a_bisection_is_left() {
     assert!(left(&scm, 2).await.unwrap().contains("being bisected in"));
     desk.push_from("y", "z", "z", "1");
     let id = open(&scm, "z", "y").await;
-    let landed = merged(merge(&scm, &id, Strategy::Squash).await);
+    let landed = merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.tip("refs/heads/y"), landed, "a bisection only comes back to it");
     desk.tip("refs/heads/x");
     desk.tip("refs/heads/y");
@@ -79,12 +80,12 @@ async fn a_base_that_is_being_rebased_is_not_moved() {
     let id = open(&scm, "x", "other").await;
     let before = desk.tip("refs/heads/other");
     let beside = begin_rebase(&desk, "other", "other-base");
-    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(why.contains("`other` is being rebased in") && why.contains("merge again"), "{why}");
     assert_eq!(desk.tip("refs/heads/other"), before);
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
     git(&beside, &["rebase", "--abort"]);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Unusual repositories and hostile text.
 
-use ao_ports::{NewPull, Scm, Strategy};
+use ao_ports::{LandingStrategy, NewPull, Scm};
 
 use crate::local_support::{Desk, facts, merge, merged, new_pull, open, pull};
 
@@ -23,7 +23,8 @@ async fn odd_names_of_branches_and_titles_do_no_harm() {
         let seen = facts(&scm, &id).await;
         assert_eq!(seen.title, format!("{name} second line --trailer: x [31m"));
         assert_eq!(seen.size.files, [format!("file {number}\t'\".txt")]);
-        let strategy = [Strategy::Squash, Strategy::Merge, Strategy::Rebase][number as usize % 3];
+        let strategy =
+            [LandingStrategy::Squash, LandingStrategy::Merge, LandingStrategy::Rebase][number as usize % 3];
         merged(merge(&scm, &id, strategy).await);
     }
     assert!(!desk.path().join("x").exists());
@@ -44,7 +45,7 @@ async fn an_odd_default_branch_is_one() {
         desk.git(&["update-ref", "refs/heads/x", &tree]);
         let scm = desk.open().await;
         let id = open(&scm, "x", name).await;
-        let commit = merged(merge(&scm, &id, Strategy::Merge).await);
+        let commit = merged(merge(&scm, &id, LandingStrategy::Merge).await);
         assert_eq!(desk.tip(&format!("refs/heads/{name}")), commit);
     }
 }
@@ -71,7 +72,7 @@ async fn binary_files_line_ends_links_and_submodules_land_unchanged() {
     assert!(diff.contains("Binary files /dev/null and b/logo.png differ"), "{diff}");
     assert!(diff.contains("+../../outside\n\\ No newline at end of file\n"), "{diff}");
     assert!(diff.contains(&format!("+Subproject commit {}", other.tip("main"))), "{diff}");
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.read("crlf.txt"), "one\r\nTWO\r\n");
     assert_eq!(std::fs::read_link(desk.path().join("link")).unwrap().to_str(), Some("../../outside"));
 }
@@ -102,7 +103,7 @@ async fn the_users_taste_for_diffs_and_programs_in_attributes_change_nothing() {
     let diff = scm.diff(&id, 100_000).await.unwrap();
     assert!(diff.contains("diff --git a/README.md b/README.md") && !diff.contains('\u{1b}'), "{diff}");
     assert!(diff.contains("-two\n+X\n"));
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(!ran.exists());
 }
 
@@ -135,7 +136,7 @@ async fn a_name_that_is_no_text_is_no_obstacle() {
     let id = open(&scm, "x", "main").await;
     assert_eq!(facts(&scm, &id).await.size.files.len(), 1);
     assert!(scm.diff(&id, 10_000).await.unwrap().contains("+caf"));
-    merged(merge(&scm, &id, Strategy::Rebase).await);
+    merged(merge(&scm, &id, LandingStrategy::Rebase).await);
     assert!(desk.path().join(name).exists());
 }
 
@@ -148,7 +149,7 @@ async fn a_folder_without_a_repository_is_refused() {
         repository: desk.path().try_into().unwrap(),
         default_branch: "main".into(),
         checks: vec![],
-        strategy: Strategy::Squash,
+        strategy: LandingStrategy::Squash,
         queues: Default::default(),
         settings: Default::default(),
         witness: None,
@@ -167,7 +168,7 @@ async fn refs_in_tables_are_refs() {
     let id = open(&scm, "old", "main").await;
     desk.git(&["branch", "-m", "old", "new"]);
     assert_eq!(facts(&scm, &id).await.head_branch, "new");
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.read("x"), "1");
 }
 

@@ -3,8 +3,8 @@
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_core::{ProjectId, PullId, Timestamp};
 use ao_ports::{
-    CheckOrder, CheckRun, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
-    TestOrder, TestOutcome, TidyOrder, TrackerError,
+    CheckOrder, CheckRun, CheckWhat, LandingStrategy, NewPull, PullEdit, PullFilter, PullFilterState,
+    RunState, Scm, TestOrder, TestOutcome, TidyOrder, TrackerError,
 };
 
 use crate::local_support::{
@@ -62,7 +62,7 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
 
     scm.comment(&at_line(&id, "a.txt", 1, "why two?")).await.unwrap();
     scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
-    let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.tip("main"), commit);
     assert_eq!(desk.read("a.txt"), "two\n", "the user's checkout follows");
 
@@ -85,7 +85,7 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
         desk.push(name, name, "one\n");
         pulls.push(open(&scm, name, "main").await);
     }
-    merged(merge(&scm, &pulls[0], Strategy::Squash).await);
+    merged(merge(&scm, &pulls[0], LandingStrategy::Squash).await);
     scm.edit(&pulls[1], &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
     let archives = || desk.git(&["for-each-ref", "refs/ao/archive"]).lines().count();
     assert_eq!(scm.tidy(&project(), &order(0)).await, Ok(1));
@@ -134,7 +134,7 @@ async fn commits_of_merged_changes_are_kept_by_one_ref() {
     let refs = || desk.git(&["for-each-ref", "--format=%(refname:rstrip=-3)/%(refname:lstrip=3)", "refs/ao"]);
     for merges in [2, 1] {
         for pull in pulls.drain(..merges) {
-            merged(merge(&scm, &pull, Strategy::Squash).await);
+            merged(merge(&scm, &pull, LandingStrategy::Squash).await);
         }
         assert!(scm.tidy(&project(), &order(0)).await.unwrap() > 0);
     }
@@ -158,7 +158,7 @@ async fn commits_of_merged_changes_are_kept_by_one_ref() {
     // After a restart the pins that are left are found again.
     drop(scm);
     let scm = desk.open().await;
-    merged(merge(&scm, &pulls[0], Strategy::Squash).await);
+    merged(merge(&scm, &pulls[0], LandingStrategy::Squash).await);
     assert!(scm.tidy(&project(), &order(0)).await.unwrap() > 0);
     assert!(!refs().contains("pulls/"), "{}", refs());
 }
@@ -170,7 +170,7 @@ async fn a_change_that_has_landed_is_not_proposed_a_second_time() {
     let scm = desk.open().await;
     desk.push("agent/fix", "a.txt", "one\n");
     let first = open(&scm, "agent/fix", "main").await;
-    merged(merge(&scm, &first, Strategy::Squash).await);
+    merged(merge(&scm, &first, LandingStrategy::Squash).await);
     assert_eq!(open(&scm, "agent/fix", "main").await, first, "it is that one");
     desk.push_from("agent/fix", "agent/fix", "b.txt", "two\n");
     assert_eq!(open(&scm, "agent/fix", "main").await, pull(2), "more work is a change of its own");
@@ -225,7 +225,7 @@ async fn lists_have_the_newest_first_and_open_ones_do_not_read_what_is_done() {
         desk.push(name, name, name);
         open(&scm, name, "main").await;
     }
-    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    merged(merge(&scm, &pull(1), LandingStrategy::Squash).await);
     scm.edit(&pull(3), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
     let numbers = async |state| -> Vec<u64> {
         let rows = scm.list(&project(), &filter(state)).await.unwrap();
@@ -296,7 +296,7 @@ async fn a_conflict_appears_with_its_files_and_goes_again() {
         head: seen.head,
         base: seen.base,
         ahead: vec![],
-        strategy: Strategy::default(),
+        strategy: LandingStrategy::default(),
         required: vec![],
         checks: true,
     };
@@ -342,7 +342,7 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
         head: seen.head.clone(),
         base: seen.base.clone(),
         ahead: vec![],
-        strategy: Strategy::default(),
+        strategy: LandingStrategy::default(),
         required: vec![],
         checks: true,
     };
@@ -488,7 +488,7 @@ async fn a_merged_pull_request_cannot_be_retargeted_or_drafted() {
     let draft = PullEdit { draft: Some(true), ..PullEdit::default() };
     let base = PullEdit { base_branch: Some("other".into()), ..PullEdit::default() };
     let words = PullEdit { title: Some("Better words".into()), ..PullEdit::default() };
-    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    merged(merge(&scm, &pull(1), LandingStrategy::Squash).await);
     scm.edit(&pull(2), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
     for edit in [&draft, &base] {
         assert!(why(scm.edit(&pull(1), edit).await).contains("is merged, and stays so"));

@@ -1,7 +1,7 @@
 //! Landing: three strategies, all pinned, and what happens to checkouts.
 
 use ao_core::pull::PullState;
-use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
+use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, Scm};
 
 use crate::local_support::{Desk, facts, in_the_way, merge, merged, open, order, refused};
 
@@ -34,7 +34,7 @@ async fn a_squash_is_one_commit_by_the_first_author_that_names_the_others() {
     commit_as(&desk, "x", "b", "dora");
     commit_as(&desk, "x", "c", "carl");
     let id = open(&scm, "x", "main").await;
-    let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.log("%an|%cn|%s", "main~1..main"), ["carl|Ann|Change x (my-app!1)"]);
     let message = desk.git(&["log", "-1", "--format=%B", commit.as_str()]);
     insta::assert_snapshot!(message, @"
@@ -53,7 +53,7 @@ async fn a_merge_has_both_parents() {
     let head = desk.push("x", "x", "x");
     let id = open(&scm, "x", "main").await;
     let base = desk.tip("main");
-    let commit = merged(merge(&scm, &id, Strategy::Merge).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Merge).await);
     assert_eq!(desk.git(&["log", "-1", "--format=%P", commit.as_str()]), format!("{base} {head}"));
     assert_eq!(desk.git(&["log", "-1", "--format=%s", "main"]), "Merge my-app!1: Change x");
     assert_eq!(desk.tip("main"), commit);
@@ -69,7 +69,7 @@ async fn a_rebase_keeps_commits_authors_and_dates_on_top_of_the_base() {
     desk.push("main", "m", "m");
     let id = open(&scm, "x", "main").await;
     let base = desk.tip("main");
-    let commit = merged(merge(&scm, &id, Strategy::Rebase).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Rebase).await);
     assert_eq!(desk.log("%an|%ad|%s", &format!("{base}..main")).len(), 2);
     let told =
         desk.git(&["log", "--reverse", "--date=raw", "--format=%an|%ad|%s", &format!("{base}..{commit}")]);
@@ -84,7 +84,7 @@ async fn a_rebase_onto_its_own_start_keeps_the_very_commits() {
     desk.push("x", "a", "1");
     let head = desk.push("x", "b", "2");
     let id = open(&scm, "x", "main").await;
-    assert_eq!(merged(merge(&scm, &id, Strategy::Rebase).await), head);
+    assert_eq!(merged(merge(&scm, &id, LandingStrategy::Rebase).await), head);
     assert_eq!(desk.tip("main"), head);
 }
 
@@ -98,10 +98,10 @@ async fn a_rebase_whose_steps_conflict_is_refused_though_a_squash_would_do() {
     desk.push("x", "x", "x");
     let id = open(&scm, "x", "main").await;
     let base = desk.tip("main");
-    let why = refused(merge(&scm, &id, Strategy::Rebase).await);
+    let why = refused(merge(&scm, &id, LandingStrategy::Rebase).await);
     assert!(why.contains("README.md") && why.contains("squash"), "{why}");
     assert_eq!(desk.tip("main"), base);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn nothing_but_what_was_tested_is_merged() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let tested = order(&scm, &id, Strategy::Squash).await;
+    let tested = order(&scm, &id, LandingStrategy::Squash).await;
 
     let other = MergeOrder { tree: desk.git(&["rev-parse", "main^{tree}"]), ..tested.clone() };
     assert!(refused(scm.merge(&other).await.unwrap()).contains("other files"));
@@ -118,7 +118,7 @@ async fn nothing_but_what_was_tested_is_merged() {
     desk.push("x", "x", "2");
     assert!(refused(scm.merge(&tested).await.unwrap()).contains("not tested"), "the head has moved");
 
-    let tested = order(&scm, &id, Strategy::Squash).await;
+    let tested = order(&scm, &id, LandingStrategy::Squash).await;
     let tip = desk.push("main", "m", "m");
     let MergeOutcome::Refused { tip: told, why, in_the_way: false } = scm.merge(&tested).await.unwrap()
     else {
@@ -136,8 +136,8 @@ async fn a_draft_and_a_closed_one_are_not_merged() {
     let id = open(&scm, "x", "main").await;
     let edit = |draft, closed| ao_ports::PullEdit { draft, closed, ..Default::default() };
     scm.edit(&id, &edit(Some(true), None)).await.unwrap();
-    assert!(refused(merge(&scm, &id, Strategy::Squash).await).contains("draft"));
-    let tested = order(&scm, &id, Strategy::Squash).await;
+    assert!(refused(merge(&scm, &id, LandingStrategy::Squash).await).contains("draft"));
+    let tested = order(&scm, &id, LandingStrategy::Squash).await;
     scm.edit(&id, &edit(Some(false), Some(true))).await.unwrap();
     assert!(refused(scm.merge(&tested).await.unwrap()).contains("closed"));
 }
@@ -150,14 +150,14 @@ async fn a_checkout_with_changes_in_the_way_stays_as_it_is_and_its_files_are_nam
     let id = open(&scm, "x", "main").await;
     desk.write("README.md", "my own unsaved words\n");
     let (main, status) = (desk.tip("main"), desk.git(&["status", "--porcelain"]));
-    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(why.contains("README.md") && why.contains("commit, stash or move them"), "{why}");
     assert_eq!(desk.read("README.md"), "my own unsaved words\n");
     assert_eq!((desk.tip("main"), desk.git(&["status", "--porcelain"])), (main, status));
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
 
     desk.git(&["checkout", "--quiet", "--", "README.md"]);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(desk.read("README.md").contains('X'));
     assert_eq!(desk.git(&["status", "--porcelain"]), "");
 }
@@ -178,11 +178,11 @@ async fn files_that_git_does_not_know_are_not_overwritten_and_other_changes_are_
     let id = open(&scm, "x", "main").await;
     desk.write(".env", "SECRET\n");
     desk.write("README.md", "changed, and not by the merge\n");
-    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(why.contains(".env"), "{why}");
     assert_eq!(desk.read(".env"), "SECRET\n");
     std::fs::remove_file(desk.path().join(".env")).unwrap();
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.read("README.md"), "changed, and not by the merge\n");
     assert_eq!(desk.read("new.txt"), "theirs\n");
 }
@@ -194,7 +194,7 @@ async fn a_base_that_is_checked_out_nowhere_moves_all_the_same() {
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
     desk.git(&["checkout", "--quiet", "-b", "elsewhere"]);
-    let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.tip("main"), commit);
     assert!(!desk.path().join("x").exists(), "the checkout is on another branch");
 }
@@ -209,7 +209,7 @@ async fn a_base_that_only_origin_has_becomes_a_branch_here_and_nothing_is_pushed
     let id = open(&scm, "x", "main").await;
     let seen = facts(&scm, &id).await;
     assert_eq!((seen.base_remote.as_deref(), &seen.base), (Some("origin"), &desk.tip("origin/main")));
-    let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+    let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.tip("main"), commit);
     desk.git(&["fetch", "--quiet", "origin"]);
     assert_eq!(desk.tip("origin/main"), seen.base);
@@ -229,11 +229,11 @@ async fn a_base_that_origin_is_ahead_of_is_origins_and_one_that_went_apart_is_re
 
     desk.push("main", "apart", "apart");
     assert_eq!(facts(&scm, &id).await.base, ahead, "what everybody else compares with");
-    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(why.contains("gone apart") && why.contains("git pull"), "{why}");
 
     desk.git(&["reset", "--quiet", "--hard", first.as_str()]);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert!(desk.path().join("m").exists() && desk.path().join("x").exists());
 }
 
@@ -248,7 +248,7 @@ async fn a_branch_is_deleted_only_if_it_is_not_needed() {
         if is_left {
             desk.git(&["worktree", "add", "--quiet", tree.to_str().unwrap(), branch]);
         }
-        let wanted = MergeOrder { delete_branch: true, ..order(&scm, &id, Strategy::Squash).await };
+        let wanted = MergeOrder { delete_branch: true, ..order(&scm, &id, LandingStrategy::Squash).await };
         merged(scm.merge(&wanted).await.unwrap());
         let name = format!("refs/heads/{branch}");
         assert_eq!(!desk.git(&["for-each-ref", &name]).is_empty(), is_left, "{branch}");
@@ -268,7 +268,7 @@ async fn a_checkout_in_a_worktree_follows_even_if_its_git_file_lies() {
     let victim = Desk::new();
     let before = victim.tip("main");
     std::fs::write(tree.join(".git"), format!("gitdir: {}/.git\n", victim.path().display())).unwrap();
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(victim.tip("main"), before);
     assert!(tree.join("x").exists());
 }
@@ -288,7 +288,7 @@ async fn no_hook_of_the_user_is_run() {
     std::fs::remove_file(desk.path().join(".git/hook-ran")).unwrap();
     let scm = desk.open().await;
     let id = open(&scm, "x", "main").await;
-    merged(merge(&scm, &id, Strategy::Merge).await);
+    merged(merge(&scm, &id, LandingStrategy::Merge).await);
     assert!(!desk.path().join(".git/hook-ran").exists());
 }
 
@@ -301,7 +301,7 @@ async fn a_squashed_branch_is_recognised_as_merged_by_its_content() {
     let head = desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
     desk.push("main", "m", "m");
     let id = open(&scm, "x", "main").await;
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     let tree = |name: &str| desk.git(&["rev-parse", &format!("{name}^{{tree}}")]);
     let again = desk.git(&["merge-tree", "--write-tree", "--no-messages", "main", head.as_str()]);
     assert_eq!(again, tree("main"), "to merge it again changes nothing");
@@ -334,7 +334,7 @@ async fn without_a_git_identity_ao_commits() {
     desk.settings =
         [("user.name", ""), ("user.email", "")].map(|(key, value)| (key.into(), value.into())).into();
     let scm = desk.open().await;
-    for (name, strategy) in [("x", Strategy::Squash), ("y", Strategy::Merge)] {
+    for (name, strategy) in [("x", LandingStrategy::Squash), ("y", LandingStrategy::Merge)] {
         desk.push(name, name, "1");
         let id = open(&scm, name, "main").await;
         merged(merge(&scm, &id, strategy).await);
@@ -351,7 +351,7 @@ async fn a_merge_lands_with_any_merge_options_of_the_base() {
         let scm = desk.open().await;
         desk.push("x", "x", "1");
         let id = open(&scm, "x", "main").await;
-        let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+        let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
         assert_eq!(desk.tip("main"), commit, "{options}");
         assert_eq!(desk.git(&["status", "--porcelain"]), "");
     }
@@ -363,7 +363,7 @@ async fn a_merge_that_did_not_move_the_base_is_refused() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let order = order(&scm, &id, Strategy::Squash).await;
+    let order = order(&scm, &id, LandingStrategy::Squash).await;
     let main = desk.tip("main");
     desk.git(&["branch", "other"]);
     // A filter runs while git fast-forwards, and switches the checkout to another branch meanwhile.
@@ -383,7 +383,7 @@ async fn a_base_that_moves_during_the_fast_forward_is_reported() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let order = order(&scm, &id, Strategy::Squash).await;
+    let order = order(&scm, &id, LandingStrategy::Squash).await;
     let main = desk.tip("main");
     let other = desk.git(&["commit-tree", "-p", main.as_str(), "-m", "meanwhile", "main^{tree}"]);
     desk.filter("move", &format!("git update-ref refs/heads/main {other}; cat"));
@@ -407,6 +407,6 @@ async fn a_rebase_keeps_dates_of_the_first_years() {
     desk.git(&["checkout", "--quiet", "main"]);
     desk.push("main", "m", "m");
     let id = open(&scm, "x", "main").await;
-    merged(merge(&scm, &id, Strategy::Rebase).await);
+    merged(merge(&scm, &id, LandingStrategy::Rebase).await);
     assert_eq!(desk.git(&["log", "-1", "--date=raw", "--format=%ad|%s", "main"]), "86400 +0200|old");
 }

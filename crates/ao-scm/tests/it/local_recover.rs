@@ -1,7 +1,7 @@
 //! A daemon that dies in the middle of a merge.
 
 use ao_core::pull::PullState;
-use ao_ports::{Scm, Strategy};
+use ao_ports::{LandingStrategy, Scm};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project};
 
@@ -17,7 +17,7 @@ async fn a_crash_before_anything_is_written_down_leaves_everything_as_it_was() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let order = order(&scm, &id, Strategy::Squash).await;
+    let order = order(&scm, &id, LandingStrategy::Squash).await;
     let main = desk.tip("main");
     desk.records.fail_after(0);
     assert!(scm.merge(&order).await.is_err());
@@ -34,7 +34,7 @@ async fn a_crash_between_intent_and_ref_change_is_gone_over_by_the_next_call() {
     let scm = desk.open().await;
     desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
     let id = open(&scm, "x", "main").await;
-    let again = order(&scm, &id, Strategy::Squash).await;
+    let again = order(&scm, &id, LandingStrategy::Squash).await;
     let main = desk.tip("main");
     desk.records.die_after_change(scm.merge(&again)).await;
     assert_eq!(desk.tip("main"), main, "it has not landed");
@@ -54,7 +54,7 @@ async fn an_intent_whose_commit_is_gone_has_not_landed() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let first = order(&scm, &id, Strategy::Squash).await;
+    let first = order(&scm, &id, LandingStrategy::Squash).await;
     desk.records.die_after_change(scm.merge(&first)).await;
     drop(scm);
     // As with records of a time when nothing kept it.
@@ -65,7 +65,7 @@ async fn an_intent_whose_commit_is_gone_has_not_landed() {
 
     desk.push("y", "y", "1");
     let id = open(&scm, "y", "main").await;
-    let second = order(&scm, &id, Strategy::Squash).await;
+    let second = order(&scm, &id, LandingStrategy::Squash).await;
     desk.records.die_after_change(scm.merge(&second)).await;
     drop(scm);
     desk.git(&["update-ref", "-d", "refs/ao/pulls/2/landing"]);
@@ -82,7 +82,7 @@ async fn a_merge_that_was_refused_leaves_no_intent_behind() {
     let scm = desk.open().await;
     desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
     let id = open(&scm, "x", "main").await;
-    let order = order(&scm, &id, Strategy::Squash).await;
+    let order = order(&scm, &id, LandingStrategy::Squash).await;
     desk.write("README.md", "dirty\n");
     assert!(matches!(scm.merge(&order).await.unwrap(), ao_ports::MergeOutcome::Refused { .. }));
     assert!(desk.git(&["for-each-ref", "refs/ao/pulls/1/landing"]).is_empty());
@@ -92,7 +92,7 @@ async fn a_merge_that_was_refused_leaves_no_intent_behind() {
     desk.push("main", "m", "others go on");
     let scm = desk.open().await;
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
 }
 
 #[tokio::test]
@@ -102,7 +102,8 @@ async fn a_crash_after_the_ref_change_is_a_merge_and_a_second_call_finds_it() {
         let scm = desk.open().await;
         desk.push("x", "x", "1");
         let id = open(&scm, "x", "main").await;
-        let order = ao_ports::MergeOrder { delete_branch: true, ..order(&scm, &id, Strategy::Squash).await };
+        let order =
+            ao_ports::MergeOrder { delete_branch: true, ..order(&scm, &id, LandingStrategy::Squash).await };
         // The intent is written, and nothing after it.
         desk.records.fail_after(1);
         assert!(scm.merge(&order).await.is_err());

@@ -1,7 +1,7 @@
 //! Branches that get another name, go, come back, or live at a remote.
 
 use ao_core::pull::PullState;
-use ao_ports::{Scm, Strategy};
+use ao_ports::{LandingStrategy, Scm};
 
 use crate::local_support::{Desk, facts, merge, merged, open, pull};
 
@@ -53,7 +53,7 @@ async fn a_branch_that_is_gone_is_kept_and_can_be_merged() {
     desk.git(&["gc", "--quiet", "--prune=now"]);
     let seen = facts(&scm, &id).await;
     assert_eq!((&seen.state, &seen.head), (&PullState::Open, &head));
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.read("x"), "1");
 }
 
@@ -77,7 +77,7 @@ async fn a_branch_that_only_a_remote_has_is_read_there() {
     let id = open(&scm, "theirs", "main").await;
     let seen = facts(&scm, &id).await;
     assert_eq!((seen.head, seen.head_repo.as_deref()), (head, Some("carl")));
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     assert_eq!(desk.read("s"), "1");
 }
 
@@ -89,7 +89,7 @@ async fn packed_refs_are_refs() {
     desk.git(&["pack-refs", "--all", "--prune"]);
     let id = open(&scm, "deep/er/x", "main").await;
     assert_eq!(facts(&scm, &id).await.head, head);
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Reviews: permissions, and that a review is for one head only.
 
-use ao_core::pull::{Author, PullFacts, ReviewVerdict, Standing};
-use ao_ports::{NewComment, NewReview, PullEdit, ReviewComment, Scm, Side, Strategy, TrackerError};
+use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts, ReviewVerdict};
+use ao_ports::{
+    DiffSide, LandingStrategy, NewComment, NewReview, PullEdit, ReviewComment, Scm, TrackerError,
+};
 
 use crate::local_support::{Desk, agent, at_line, facts, merge, merged, new_pull, open, person, review, why};
 
@@ -36,7 +38,7 @@ async fn authors_and_agents_cannot_approve() {
         assert!(why(scm.review(&review(&id, agent(), verdict, " ")).await).contains("needs a text"));
         scm.review(&review(&id, agent(), verdict, "the reviewer found this")).await.unwrap();
     }
-    let bot = Author { login: "lint".into(), standing: Standing::Bot };
+    let bot = AuthorFacts { login: "lint".into(), standing: AuthorStanding::Bot };
     scm.review(&review(&id, bot, ReviewVerdict::Commented, "hm")).await.unwrap();
     assert_eq!(facts(&scm, &id).await.reviews.len(), 3);
 }
@@ -51,7 +53,7 @@ async fn remarks_become_threads_and_a_wrong_one_leaves_nothing_behind() {
     let remark = |line, body: &str| ReviewComment {
         path: "a".into(),
         line: Some(line),
-        side: Side::New,
+        side: DiffSide::New,
         body: body.to_owned(),
     };
     let mut asked = review(&id, person("bob"), ReviewVerdict::ChangesRequested, "see below");
@@ -130,9 +132,9 @@ async fn only_its_author_and_the_owner_can_edit_a_comment() {
     let id = open(&scm, "x", "main").await;
     scm.comment(&NewComment { by: person("bob"), ..at_line(&id, "a", 1, "hm") }).await.unwrap();
     scm.review(&review(&id, person("bob"), ReviewVerdict::Commented, "hm")).await.unwrap();
-    let author = |login: &str, standing| Author { login: login.to_owned(), standing };
+    let author = |login: &str, standing| AuthorFacts { login: login.to_owned(), standing };
     for said in ["c1", "r1"] {
-        for stranger in [person("ann"), agent(), author("bob", Standing::Bot)] {
+        for stranger in [person("ann"), agent(), author("bob", AuthorStanding::Bot)] {
             let told = why(scm.edit_comment(&id, said, &stranger, "ha").await);
             assert!(told.contains("was said by bob") && told.contains(said), "{told}");
         }
@@ -144,7 +146,7 @@ async fn only_its_author_and_the_owner_can_edit_a_comment() {
     }
     let seen = facts(&scm, &id).await;
     assert_eq!((&*seen.threads[0].comments[0].revision, &*seen.reviews[0].revision), ("1", "1"));
-    scm.edit_comment(&id, "c1", &author("me", Standing::Owner), "well").await.unwrap();
+    scm.edit_comment(&id, "c1", &author("me", AuthorStanding::Owner), "well").await.unwrap();
     scm.edit_comment(&id, "r1", &person("BOB"), "well").await.unwrap();
     let seen = facts(&scm, &id).await;
     let comment = &seen.threads[0].comments[0];
@@ -187,7 +189,7 @@ async fn an_approval_is_not_for_another_target_that_brings_more_along() {
 
 #[tokio::test]
 async fn an_approval_stays_when_what_it_stands_on_is_merged() {
-    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+    for strategy in [LandingStrategy::Squash, LandingStrategy::Merge, LandingStrategy::Rebase] {
         let desk = Desk::new();
         let scm = desk.open().await;
         desk.push("lower", "l", "1");

@@ -2,7 +2,7 @@
 
 use ao_core::Timestamp;
 use ao_core::pull::{Mergeable, PullState};
-use ao_ports::{MergeOrder, PullEdit, Scm, Strategy, TidyOrder};
+use ao_ports::{LandingStrategy, MergeOrder, PullEdit, Scm, TidyOrder};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project, pull, why};
 
@@ -30,11 +30,12 @@ async fn each_shows_only_its_own_change_and_knows_the_others() {
 
 #[tokio::test]
 async fn after_a_squash_below_the_upper_one_still_has_only_its_own_change_and_lands() {
-    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+    for strategy in [LandingStrategy::Squash, LandingStrategy::Merge, LandingStrategy::Rebase] {
         let desk = Desk::new();
         let scm = desk.open().await;
         stack(&desk, &scm).await;
-        let below = MergeOrder { delete_branch: true, ..order(&scm, &pull(1), Strategy::Squash).await };
+        let below =
+            MergeOrder { delete_branch: true, ..order(&scm, &pull(1), LandingStrategy::Squash).await };
         merged(scm.merge(&below).await.unwrap());
         desk.push("main", "m", "others go on\n");
 
@@ -60,7 +61,7 @@ async fn an_upper_one_lands_after_the_commits_below_were_released() {
     stack(&desk, &scm).await;
     // The lower one moves on, so that its head is not part of the upper one.
     desk.push_from("lower", "lower", "l", "more\n");
-    let below = MergeOrder { delete_branch: true, ..order(&scm, &pull(1), Strategy::Squash).await };
+    let below = MergeOrder { delete_branch: true, ..order(&scm, &pull(1), LandingStrategy::Squash).await };
     merged(scm.merge(&below).await.unwrap());
     let tidy = TidyOrder { before: Timestamp(i64::MAX), rescues: vec![] };
     scm.tidy(&project(), &tidy).await.unwrap();
@@ -71,7 +72,7 @@ async fn an_upper_one_lands_after_the_commits_below_were_released() {
 
     let seen = facts(&scm, &pull(2)).await;
     assert_eq!((seen.mergeable, seen.size.files.len()), (Mergeable::Clean, 1));
-    merged(merge(&scm, &pull(2), Strategy::Squash).await);
+    merged(merge(&scm, &pull(2), LandingStrategy::Squash).await);
     assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
 }
 
@@ -81,7 +82,7 @@ async fn an_upper_one_that_was_brought_onto_the_new_base_is_compared_with_that()
     let scm = desk.open().await;
     stack(&desk, &scm).await;
     let lower = desk.tip("lower");
-    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    merged(merge(&scm, &pull(1), LandingStrategy::Squash).await);
     desk.push("main", "m", "m");
     desk.git(&["checkout", "--quiet", "upper"]);
     desk.git(&["rebase", "--quiet", "--onto", "main", lower.as_str()]);
@@ -89,7 +90,7 @@ async fn an_upper_one_that_was_brought_onto_the_new_base_is_compared_with_that()
     let seen = facts(&scm, &pull(2)).await;
     assert_eq!(seen.size.files, ["README.md"]);
     assert_eq!(scm.show(&pull(2)).await.unwrap().commits.len(), 1);
-    merged(merge(&scm, &pull(2), Strategy::Rebase).await);
+    merged(merge(&scm, &pull(2), LandingStrategy::Rebase).await);
     assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
 }
 
@@ -109,9 +110,9 @@ async fn an_upper_one_can_land_in_the_branch_below_it() {
     let desk = Desk::new();
     let scm = desk.open().await;
     stack(&desk, &scm).await;
-    let commit = merged(merge(&scm, &pull(2), Strategy::Squash).await);
+    let commit = merged(merge(&scm, &pull(2), LandingStrategy::Squash).await);
     assert_eq!(facts(&scm, &pull(1)).await.head, commit, "which has moved by it");
-    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    merged(merge(&scm, &pull(1), LandingStrategy::Squash).await);
     assert!(desk.read("README.md").contains("UPPER"));
 }
 
@@ -172,6 +173,6 @@ async fn a_branch_of_another_remote_is_not_the_local_branch_of_that_name() {
     assert_eq!((facts(&scm, &first).await.head, facts(&scm, &second).await.head), (theirs, ours));
     let third = open(&scm, "y", "x").await;
     assert_eq!(scm.show(&third).await.unwrap().stacked_on, Some(second));
-    merged(merge(&scm, &first, Strategy::Squash).await);
+    merged(merge(&scm, &first, LandingStrategy::Squash).await);
     assert_eq!(facts(&scm, &third).await.base_branch, "x", "it does not stand on theirs");
 }

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::pull::{Author, PullFacts, ReviewVerdict, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts, ReviewVerdict};
 use ao_core::setup::Environment;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_git::{Queues, Settings};
 use ao_ports::{
-    CheckRun, CheckSpec, CommentPlace, Failure, Hint, Hints, LogPart, MergeOrder, MergeOutcome, NewComment,
-    NewPull, NewReview, Records, RunFilter, RunState, Scm, Side, Strategy, TestOrder, TestOutcome,
-    TrackerError,
+    CheckRun, CheckSpec, CommentPlace, DiffSide, FailureReport, HintReceiver, LandingStrategy, LogPart,
+    LookHint, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview, Records, RunFilter, RunState, Scm,
+    TestOrder, TestOutcome, TrackerError,
 };
 use ao_scm::local::{CheckJob, CheckService, LocalScm, Options};
 use ao_testkit::{ManualClock, ProbedRecords};
@@ -88,7 +88,7 @@ impl Desk {
             repository: self.path().try_into().unwrap(),
             default_branch: self.default_branch.clone(),
             checks: self.specs.clone(),
-            strategy: Strategy::Squash,
+            strategy: LandingStrategy::Squash,
             queues: Arc::new(Queues::default()),
             settings: Settings::new(self.settings.clone()),
             witness: self.witness.clone(),
@@ -182,12 +182,12 @@ pub(crate) fn pull(number: u64) -> PullId {
     PullId { project: project(), number }
 }
 
-pub(crate) fn person(login: &str) -> Author {
-    Author { login: login.to_owned(), standing: Standing::Member }
+pub(crate) fn person(login: &str) -> AuthorFacts {
+    AuthorFacts { login: login.to_owned(), standing: AuthorStanding::Member }
 }
 
-pub(crate) fn agent() -> Author {
-    Author { login: "fix-login".to_owned(), standing: Standing::Agent }
+pub(crate) fn agent() -> AuthorFacts {
+    AuthorFacts { login: "fix-login".to_owned(), standing: AuthorStanding::Agent }
 }
 
 pub(crate) fn check(name: &str, required: bool) -> CheckSpec {
@@ -225,13 +225,13 @@ pub(crate) async fn facts(scm: &LocalScm, pull: &PullId) -> PullFacts {
 }
 
 /// Tests and merges what is there now.
-pub(crate) async fn merge(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> MergeOutcome {
+pub(crate) async fn merge(scm: &LocalScm, pull: &PullId, strategy: LandingStrategy) -> MergeOutcome {
     let order = order(scm, pull, strategy).await;
     scm.merge(&order).await.unwrap()
 }
 
 /// An order for what is there now, after a green test.
-pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> MergeOrder {
+pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: LandingStrategy) -> MergeOrder {
     let now = facts(scm, pull).await;
     let test = TestOrder {
         pull: pull.clone(),
@@ -288,11 +288,11 @@ pub(crate) fn why<T: std::fmt::Debug>(result: Result<T, TrackerError>) -> String
 }
 
 pub(crate) fn at_line(pull: &PullId, path: &str, line: u32, body: &str) -> NewComment {
-    let at = CommentPlace::Line { path: path.to_owned(), line: Some(line), side: Side::New };
+    let at = CommentPlace::Line { path: path.to_owned(), line: Some(line), side: DiffSide::New };
     NewComment { pull: pull.clone(), by: person("bob"), body: body.to_owned(), at, key: None }
 }
 
-pub(crate) fn review(pull: &PullId, by: Author, verdict: ReviewVerdict, body: &str) -> NewReview {
+pub(crate) fn review(pull: &PullId, by: AuthorFacts, verdict: ReviewVerdict, body: &str) -> NewReview {
     NewReview {
         pull: pull.clone(),
         by,
@@ -360,11 +360,11 @@ fn finish(run: &mut CheckRun, state: RunState) {
     run.state = state;
     if state == RunState::Failed {
         run.log = Some("/logs/run.log".to_owned());
-        run.failure = Some(Failure {
+        run.failure = Some(FailureReport {
             signature: "test_login".to_owned(),
             excerpt: "assertion failed: login".to_owned(),
             count: 1,
-            ..Failure::default()
+            ..FailureReport::default()
         });
     }
 }
@@ -459,19 +459,19 @@ impl CheckService for FakeChecks {
 /// Keeps the hints that were given.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    hints: Mutex<Vec<Hint>>,
+    hints: Mutex<Vec<LookHint>>,
     changed: Notify,
 }
 
-impl Hints for Heard {
-    fn hint(&self, hint: Hint) {
+impl HintReceiver for Heard {
+    fn hint(&self, hint: LookHint) {
         self.hints.lock().unwrap().push(hint);
         self.changed.notify_waiters();
     }
 }
 
 impl Heard {
-    pub(crate) fn take(&self) -> Vec<Hint> {
+    pub(crate) fn take(&self) -> Vec<LookHint> {
         std::mem::take(&mut self.hints.lock().unwrap())
     }
 

@@ -1,7 +1,7 @@
 //! Threads at lines, and how they follow them.
 
-use ao_core::pull::{PullFacts, Standing, ThreadFacts};
-use ao_ports::{CommentPlace, NewComment, Scm, Side, ThreadReply};
+use ao_core::pull::{AuthorStanding, PullFacts, ThreadFacts};
+use ao_ports::{CommentPlace, DiffSide, NewComment, Scm, ThreadReply};
 
 use crate::local_support::{Desk, at_line, facts, open, person, why};
 
@@ -81,7 +81,7 @@ async fn a_thread_on_the_old_side_is_about_what_was_there_before() {
     let scm = desk.open().await;
     desk.push("x", "README.md", "one\n");
     let id = open(&scm, "x", "main").await;
-    let at = CommentPlace::Line { path: "README.md".into(), line: Some(4), side: Side::Old };
+    let at = CommentPlace::Line { path: "README.md".into(), line: Some(4), side: DiffSide::Old };
     let comment = NewComment { at, ..at_line(&id, "", 1, "why is this gone?") };
     scm.comment(&comment).await.unwrap();
     assert_eq!(place(&facts(&scm, &id).await, "t1").1, Some(4));
@@ -116,7 +116,7 @@ async fn missing_lines_and_files_cannot_be_commented() {
         assert!(told_instead.contains(told), "{path}:{line}: {told_instead}");
     }
     assert!(why(scm.comment(&at_line(&id, "dir/a", 1, "  \n")).await).contains("empty"));
-    let whole = CommentPlace::Line { path: "logo.png".into(), line: None, side: Side::New };
+    let whole = CommentPlace::Line { path: "logo.png".into(), line: None, side: DiffSide::New };
     scm.comment(&NewComment { at: whole, ..at_line(&id, "", 1, "nice") }).await.unwrap();
     assert_eq!(place(&facts(&scm, &id).await, "t1"), (Some("logo.png".into()), None));
 }
@@ -131,7 +131,7 @@ async fn comments_on_lines_on_the_whole_and_in_threads_are_added_once_each() {
     let on_line = NewComment { key: Some("k1".into()), ..at_line(&id, "a", 2, "rename this") };
     assert_eq!(scm.comment(&on_line).await.unwrap(), "t1");
     assert_eq!(scm.comment(&on_line).await.unwrap(), "t1");
-    let bot = ao_core::pull::Author { login: "lint".into(), standing: Standing::Bot };
+    let bot = ao_core::pull::AuthorFacts { login: "lint".into(), standing: AuthorStanding::Bot };
     let on_all = NewComment { at: CommentPlace::Pull, by: bot, ..at_line(&id, "", 1, "three warnings") };
     assert_eq!(scm.comment(&on_all).await.unwrap(), "t2");
     let in_thread = NewComment { at: CommentPlace::Thread("t1".into()), ..at_line(&id, "", 1, "and this") };
@@ -181,7 +181,7 @@ async fn the_daemons_answer_is_left_once_and_settles_the_thread() {
     let seen = facts(&scm, &id).await;
     let thread = thread_of(&seen, "t1");
     assert_eq!((thread.comments.len(), thread.resolved), (2, true));
-    assert_eq!(thread.comments[1].author.standing, Standing::Agent);
+    assert_eq!(thread.comments[1].author.standing, AuthorStanding::Agent);
     assert_eq!(thread.comments[1].author.login, "ao");
 
     scm.resolve(&id, "t1", &person("bob"), false).await.unwrap();

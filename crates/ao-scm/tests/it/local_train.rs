@@ -2,46 +2,46 @@
 
 use ao_core::Commit;
 use ao_core::pull::{CheckState, PullState};
-use ao_core::queue::Part;
-use ao_ports::{MergeOrder, MergeOutcome, RunFilter, RunState, Scm, Strategy, TestOrder, TestOutcome};
+use ao_core::queue::LanePart;
+use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, RunFilter, RunState, Scm, TestOrder, TestOutcome};
 use ao_scm::local::LocalScm;
 
 use crate::local_support::{Desk, facts, open, pull, refused};
 
 /// Pull requests that each add one file, and their heads.
-async fn proposed(desk: &Desk, scm: &LocalScm, names: &[&str]) -> Vec<Part> {
+async fn proposed(desk: &Desk, scm: &LocalScm, names: &[&str]) -> Vec<LanePart> {
     let mut parts = vec![];
     for name in names {
         let head = desk.push(name, name, name);
-        parts.push(Part { pull: open(scm, name, "main").await, head });
+        parts.push(LanePart { pull: open(scm, name, "main").await, head });
     }
     parts
 }
 
-fn test(parts: &[Part], base: &Commit) -> TestOrder {
+fn test(parts: &[LanePart], base: &Commit) -> TestOrder {
     let (last, ahead) = parts.split_last().unwrap();
-    let Part { pull, head } = last.clone();
+    let LanePart { pull, head } = last.clone();
     TestOrder {
         pull,
         head,
         base: base.clone(),
         ahead: ahead.to_vec(),
-        strategy: Strategy::default(),
+        strategy: LandingStrategy::default(),
         required: vec![],
         checks: true,
     }
 }
 
-async fn tested(scm: &LocalScm, parts: &[Part], base: &Commit) -> String {
+async fn tested(scm: &LocalScm, parts: &[LanePart], base: &Commit) -> String {
     match scm.test(&test(parts, base)).await.unwrap() {
         TestOutcome::Green { tree } => tree,
         other => panic!("{other:?}"),
     }
 }
 
-fn merge(parts: &[Part], base: &Commit, tree: &str, strategy: Strategy) -> MergeOrder {
+fn merge(parts: &[LanePart], base: &Commit, tree: &str, strategy: LandingStrategy) -> MergeOrder {
     let (last, with) = parts.split_last().unwrap();
-    let Part { pull, head } = last.clone();
+    let LanePart { pull, head } = last.clone();
     let (base, tree) = (base.clone(), tree.to_owned());
     MergeOrder { pull, head, base, with: with.to_vec(), tree, strategy, by: None, delete_branch: true }
 }
@@ -110,7 +110,7 @@ async fn a_conflict_ahead_names_whose_it_is() {
     let mut parts = proposed(&desk, &scm, &["a"]).await;
     for name in ["b", "c"] {
         let head = desk.push(name, "README.md", &format!("one\n{name}\nthree\nfour\nfive\n"));
-        parts.push(Part { pull: open(&scm, name, "main").await, head });
+        parts.push(LanePart { pull: open(&scm, name, "main").await, head });
     }
     parts.push(proposed(&desk, &scm, &["d"]).await.remove(0));
     let told = scm.test(&test(&parts, &desk.tip("main"))).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_failure_lists_the_commits_that_landed_since_it_began() {
 
 #[tokio::test]
 async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
-    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+    for strategy in [LandingStrategy::Squash, LandingStrategy::Merge, LandingStrategy::Rebase] {
         let desk = Desk::new();
         let scm = desk.open().await;
         let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
@@ -184,7 +184,7 @@ async fn if_one_of_them_is_not_as_ordered_none_lands() {
     let parts = proposed(&desk, &scm, &["a", "b"]).await;
     let base = desk.tip("main");
     let tree = tested(&scm, &parts, &base).await;
-    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    let order = merge(&parts, &base, &tree, LandingStrategy::Squash);
     let other = MergeOrder { tree: desk.git(&["rev-parse", "main^{tree}"]), ..order.clone() };
     assert!(refused(scm.merge(&other).await.unwrap()).contains("other files than were tested"));
     desk.push("a", "a", "more");
@@ -205,7 +205,7 @@ async fn a_crash_after_the_move_is_a_merge_of_all_of_them() {
     let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
     let base = desk.tip("main");
     let tree = tested(&scm, &parts, &base).await;
-    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    let order = merge(&parts, &base, &tree, LandingStrategy::Squash);
     desk.records.fail_after(1);
     assert!(scm.merge(&order).await.is_err());
     let landed = desk.tip("main");
@@ -226,7 +226,7 @@ async fn a_crash_after_the_move_is_a_merge_of_all_of_them() {
 /// The one behind was tested on our own merge, and lands on the commit of the strategy: the same files.
 #[tokio::test]
 async fn a_speculative_test_lands_after_those_ahead_without_another_test() {
-    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+    for strategy in [LandingStrategy::Squash, LandingStrategy::Merge, LandingStrategy::Rebase] {
         let desk = Desk::new();
         let scm = desk.open().await;
         let parts = proposed(&desk, &scm, &["a", "b"]).await;
@@ -254,11 +254,11 @@ async fn the_tested_merge_lands_and_those_behind_it_are_not_made_again() {
     let one = job().commit;
     tested(&scm, &parts, &base).await;
     let two = job().commit;
-    scm.merge(&merge(&parts[..1], &base, &first, Strategy::Squash)).await.unwrap();
+    scm.merge(&merge(&parts[..1], &base, &first, LandingStrategy::Squash)).await.unwrap();
     assert_eq!(desk.tip("main"), one);
     let second = tested(&scm, &parts[1..], &one).await;
     assert_eq!(job().commit, two);
-    scm.merge(&merge(&parts[1..], &one, &second, Strategy::Squash)).await.unwrap();
+    scm.merge(&merge(&parts[1..], &one, &second, LandingStrategy::Squash)).await.unwrap();
     assert_eq!(desk.tip("main"), two);
 }
 
@@ -270,7 +270,7 @@ async fn commits_pruned_since_the_test_are_made_again() {
     let base = desk.tip("main");
     let tree = tested(&scm, &parts, &base).await;
     desk.git(&["prune", "--expire=now"]);
-    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    let order = merge(&parts, &base, &tree, LandingStrategy::Squash);
     scm.merge(&order).await.unwrap_err();
     assert_eq!(desk.tip("main"), base, "nothing has happened");
     scm.merge(&order).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ao_core::Commit;
 use ao_core::pull::{Mergeable, PullState};
-use ao_ports::{Scm, ScmError, Strategy, TestOrder};
+use ao_ports::{LandingStrategy, Scm, ScmError, TestOrder};
 use ao_scm::local::{LocalScm, Witness};
 use async_trait::async_trait;
 
@@ -56,7 +56,7 @@ async fn a_base_that_an_agent_moved_is_held_and_nothing_lands_on_it() {
         let mut scm = desk.open().await;
         desk.push("x", "x", "1");
         let id = open(&scm, "x", "main").await;
-        let before = order(&scm, &id, Strategy::Squash).await;
+        let before = order(&scm, &id, LandingStrategy::Squash).await;
         let (main, bad) = (desk.tip("main"), bad(&desk));
         let tree = desk.side_path("tree").display().to_string();
         desk.git(&["worktree", "add", "--quiet", "--detach", &tree, "x"]);
@@ -85,7 +85,7 @@ async fn a_base_that_an_agent_moved_is_held_and_nothing_lands_on_it() {
             head: before.head.clone(),
             base: bad.clone(),
             ahead: vec![],
-            strategy: Strategy::Squash,
+            strategy: LandingStrategy::Squash,
             required: vec![],
             checks: true,
         };
@@ -99,7 +99,7 @@ async fn a_base_that_an_agent_moved_is_held_and_nothing_lands_on_it() {
         // A person takes it as it is.
         assert_eq!(scm.confirm_repository(&project()).await.unwrap().len(), 1);
         assert_eq!((tip(&scm).await, held(&scm).await), (bad.clone(), vec![]));
-        let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+        let commit = merged(merge(&scm, &id, LandingStrategy::Squash).await);
         assert_eq!(desk.git(&["rev-parse", &format!("{commit}~1")]), bad.as_str());
     }
 }
@@ -136,7 +136,7 @@ async fn moves_by_people_and_landings_are_trusted_while_agents_work() {
     trusted(&desk, "an amended one").await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     trusted(&desk, "a landing").await;
     desk.git(&["push", "--quiet", "--force", "origin", "main"]);
     trusted(&desk, "a push").await;
@@ -181,7 +181,7 @@ async fn settings_that_an_agent_changes_are_reported_and_those_of_the_user_are_n
     // It is no reason to hold up work: nothing of it is run.
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    merged(merge(&scm, &id, Strategy::Squash).await);
+    merged(merge(&scm, &id, LandingStrategy::Squash).await);
     crew.at_work(&[]);
     assert_eq!(held(&scm).await.len(), 1);
     scm.confirm_repository(&project()).await.unwrap();
@@ -201,7 +201,7 @@ async fn the_reviewed_tree_lands_despite_replace_refs() {
     let id = open(&scm, "x", "main").await;
     let shown = scm.diff(&id, 100_000).await.unwrap();
     assert!(shown.contains("+bad") && !shown.contains("+good"), "{shown}");
-    let order = order(&scm, &id, Strategy::Squash).await;
+    let order = order(&scm, &id, LandingStrategy::Squash).await;
     let commit = merged(scm.merge(&order).await.unwrap());
     desk.git(&["replace", "-d", bad.as_str()]);
     assert_eq!(desk.git(&["rev-parse", &format!("{commit}^{{tree}}")]), order.tree);
@@ -215,7 +215,7 @@ async fn a_tree_that_was_not_tested_does_not_land() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let mut order = order(&scm, &id, Strategy::Squash).await;
+    let mut order = order(&scm, &id, LandingStrategy::Squash).await;
     order.tree = desk.git(&["rev-parse", "main^{tree}"]);
     assert!(refused(scm.merge(&order).await.unwrap()).contains("other files than were tested"));
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
@@ -234,7 +234,7 @@ async fn no_driver_of_an_agent_has_a_part_in_a_merge_and_those_of_the_base_count
     desk.git(&["config", "merge.evil.driver", &format!("echo evil >> %A; touch '{}'", ran.display())]);
     desk.write(".git/info/attributes", "* merge=evil\n");
     let (one, two) = (open(&scm, "one", "main").await, open(&scm, "two", "main").await);
-    merged(merge(&scm, &one, Strategy::Squash).await);
+    merged(merge(&scm, &one, LandingStrategy::Squash).await);
     let mergeable = facts(&scm, &two).await.mergeable;
     assert_eq!(mergeable, Mergeable::Conflict { files: vec!["list".into()] }, "a conflict stays one");
     assert!(!ran.exists());
@@ -242,7 +242,7 @@ async fn no_driver_of_an_agent_has_a_part_in_a_merge_and_those_of_the_base_count
     let newer = |minor: u32| version.split('.').nth(1).and_then(|it| it.parse().ok()).unwrap_or(0) >= minor;
     if newer(41) {
         desk.push("main", ".gitattributes", "list merge=union\n");
-        merged(merge(&scm, &two, Strategy::Squash).await);
+        merged(merge(&scm, &two, LandingStrategy::Squash).await);
         assert_eq!(desk.git(&["show", "main:list"]), "a\none\ntwo");
     }
     assert!(!ran.exists());

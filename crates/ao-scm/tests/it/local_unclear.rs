@@ -23,7 +23,7 @@ async fn a_change_that_cannot_be_measured_is_not_one_that_touches_nothing() {
     let scm = desk.open().await;
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
-    let tested = order(&scm, &id, ao_ports::Strategy::Squash).await;
+    let tested = order(&scm, &id, ao_ports::LandingStrategy::Squash).await;
     let head = desk.push("x", "secret/y", "not to be had");
     let bring_back = lose(&desk, "x:secret/y");
     let seen = facts(&scm, &id).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ao_core::pull::{CheckState, Mergeable};
-use ao_ports::{Hint, RunState, Scm};
+use ao_ports::{LookHint, RunState, Scm};
 
 use crate::local_support::{Desk, Heard, facts, git, new_pull, open, project, pull};
 
@@ -37,7 +37,7 @@ async fn a_commit_in_a_worktree_is_noticed_and_checked_at_once() {
         // Asked is the runner and not the forge, so that nothing but the watch can have seen it.
         heard.until("its checks", async || desk.checks.heads().contains(&head)).await;
         assert!(began.elapsed() < Duration::from_secs(5));
-        heard.until("a hint", async || heard.take().contains(&Hint::Pull(pull(1)))).await;
+        heard.until("a hint", async || heard.take().contains(&LookHint::Pull(pull(1)))).await;
         assert_eq!(facts(&scm, &id).await.head, head);
     })
     .await;
@@ -109,7 +109,7 @@ async fn a_moved_base_and_an_ended_check_send_hints() {
             .await;
         heard.take();
         desk.checks.end("test", RunState::Passed);
-        heard.until("news of the check", async || heard.take().contains(&Hint::Pull(pull(1)))).await;
+        heard.until("news of the check", async || heard.take().contains(&LookHint::Pull(pull(1)))).await;
         assert_eq!(facts(&scm, &id).await.checks[0].state, CheckState::Passed);
     })
     .await;

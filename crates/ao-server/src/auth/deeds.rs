@@ -1,6 +1,6 @@
 //! Rights of agents concerning issues, pull requests and checks. All others belong to the owner only.
 
-use ao_core::session::Role;
+use ao_core::session::SessionRole;
 use ao_core::{ProjectId, PullId, SessionId, TaskId};
 
 use super::{Agent, Caller};
@@ -64,13 +64,13 @@ impl Agent {
         let own = |owner: Option<SessionId>| owner == Some(self.id);
         let own_task = |task: &TaskId| self.task.as_ref() == Some(task);
         match (self.role, deed) {
-            (Role::Orchestrator, _) => true,
-            (Role::Worker, Deed::Open(_) | Deed::Answer(_)) => true,
-            (Role::Worker, Deed::Discuss(_, owner) | Deed::Tend(_, owner)) => own(owner),
-            (Role::Reviewer, Deed::Discuss(..)) => true,
-            (Role::Reviewer, Deed::Review(pull)) => self.reads.as_ref() == Some(pull),
-            (Role::Worker | Role::Reviewer, Deed::CommentIssue(task)) => own_task(task),
-            (Role::Worker | Role::Reviewer, _) => false,
+            (SessionRole::Orchestrator, _) => true,
+            (SessionRole::Worker, Deed::Open(_) | Deed::Answer(_)) => true,
+            (SessionRole::Worker, Deed::Discuss(_, owner) | Deed::Tend(_, owner)) => own(owner),
+            (SessionRole::Reviewer, Deed::Discuss(..)) => true,
+            (SessionRole::Reviewer, Deed::Review(pull)) => self.reads.as_ref() == Some(pull),
+            (SessionRole::Worker | SessionRole::Reviewer, Deed::CommentIssue(task)) => own_task(task),
+            (SessionRole::Worker | SessionRole::Reviewer, _) => false,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Agent {
 mod tests {
     use super::*;
 
-    fn agent(role: Role, live: bool) -> Caller {
+    fn agent(role: SessionRole, live: bool) -> Caller {
         let project = ProjectId::new("my-app");
         Caller::Session(Box::new(Agent {
             id: SessionId(1),
@@ -104,11 +104,11 @@ mod tests {
         let (its, another, foreign) = (task(&home, "42"), task(&home, "7"), task(&away, "42"));
         let callers = [
             Caller::Owner,
-            agent(Role::Worker, true),
-            agent(Role::Reviewer, true),
-            agent(Role::Orchestrator, true),
-            agent(Role::Worker, false),
-            agent(Role::Orchestrator, false),
+            agent(SessionRole::Worker, true),
+            agent(SessionRole::Reviewer, true),
+            agent(SessionRole::Orchestrator, true),
+            agent(SessionRole::Worker, false),
+            agent(SessionRole::Orchestrator, false),
             Caller::Nobody,
         ];
         let table = [

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use ao_core::session::{Role, Session};
+use ao_core::session::{Session, SessionRole};
 use ao_core::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use self::deeds::Deed;
@@ -159,7 +159,7 @@ pub(crate) struct Agent {
     pub(crate) id: SessionId,
     pub(crate) name: String,
     pub(crate) project: ProjectId,
-    pub(crate) role: Role,
+    pub(crate) role: SessionRole,
     pub(crate) task: Option<TaskId>,
     pub(crate) branch: String,
     /// The pull request that it reviews.
@@ -183,7 +183,7 @@ impl Agent {
 
     /// Returns `true` if it may direct others. A session that has ended may not.
     pub(crate) fn is_orchestrator(&self) -> bool {
-        self.role == Role::Orchestrator && self.live
+        self.role == SessionRole::Orchestrator && self.live
     }
 }
 
@@ -214,7 +214,9 @@ impl Caller {
         match self {
             Caller::Owner => true,
             Caller::Session(agent) => {
-                agent.id != session.id && session.spec.role != Role::Orchestrator && self.may_see(session)
+                agent.id != session.id
+                    && session.spec.role != SessionRole::Orchestrator
+                    && self.may_see(session)
             }
             Caller::Nobody => false,
         }

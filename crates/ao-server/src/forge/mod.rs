@@ -5,8 +5,8 @@ mod meant;
 mod thread;
 
 use ao_api::Problem;
-use ao_core::pull::{Author, PullFacts, Standing};
-use ao_core::session::Role;
+use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts};
+use ao_core::session::SessionRole;
 use ao_core::{ProjectId, PullId, SessionId};
 use ao_ports::{PullDetail, Scm, TrackerError};
 
@@ -18,14 +18,16 @@ use crate::problem::{Failure, forbidden};
 
 /// Returns the author of the caller's comments. Those of a reviewer count like those of a bot, so that the reviewed
 /// agent handles them; those of other agents never cause a reaction.
-pub(crate) fn author(app: &App, caller: &Caller) -> Author {
+pub(crate) fn author(app: &App, caller: &Caller) -> AuthorFacts {
     match caller {
         Caller::Session(agent) => {
-            let reviews = agent.role == Role::Reviewer;
-            let standing = if reviews { Standing::Bot } else { Standing::Agent };
-            Author { login: agent.name.clone(), standing }
+            let reviews = agent.role == SessionRole::Reviewer;
+            let standing = if reviews { AuthorStanding::Bot } else { AuthorStanding::Agent };
+            AuthorFacts { login: agent.name.clone(), standing }
         }
-        Caller::Owner | Caller::Nobody => Author { login: app.owner.clone(), standing: Standing::Owner },
+        Caller::Owner | Caller::Nobody => {
+            AuthorFacts { login: app.owner.clone(), standing: AuthorStanding::Owner }
+        }
     }
 }
 

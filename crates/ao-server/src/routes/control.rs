@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_api::{Restore, Resume, Session, Stop};
-use ao_core::budget::{BudgetInput, Limits};
+use ao_core::budget::{BudgetInput, SpendLimits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
 use axum::Json;
@@ -74,7 +74,7 @@ pub(super) async fn resume(
     }
     let named = usd.is_some() || tokens.is_some() || turns.is_some() || seconds.is_some();
     let micros = usd.map(|usd| (usd * 1e6).round() as u64);
-    let limits = named.then_some(Limits { micros, tokens, turns, seconds });
+    let limits = named.then_some(SpendLimits { micros, tokens, turns, seconds });
     if let Some(of) = of.filter(|of| of != "session") {
         raise(&app, session.id, &of, limits).await?;
         return Ok(Json(look(&app, session.id).await?));
@@ -83,7 +83,7 @@ pub(super) async fn resume(
 }
 
 /// Sets another limit for a shared budget of a session.
-async fn raise(app: &App, session: SessionId, of: &str, limits: Option<Limits>) -> Result<(), Failure> {
+async fn raise(app: &App, session: SessionId, of: &str, limits: Option<SpendLimits>) -> Result<(), Failure> {
     let shared = app
         .handle
         .view(move |state| state.sessions.get(&session).map(|session| state.budgets_of(session)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ao_api::{
     ChannelTest, ConfigShown, Daemon, Health, NotifyChannel, NotifyTest, Problem, Reloaded, Stopping,
 };
-use ao_core::notice::Level;
+use ao_core::notice::NoticeLevel;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -116,7 +116,7 @@ pub(super) async fn notify_test(
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
     let level = match &test.level {
-        None => Level::Info,
+        None => NoticeLevel::Info,
         Some(word) => {
             let known = tell::daemon::LEVELS.iter().find(|(known, _)| known == word);
             known.map(|(_, level)| *level).ok_or_else(|| {

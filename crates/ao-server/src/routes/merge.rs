@@ -12,9 +12,9 @@ use std::sync::Arc;
 use ao_api::{Claim, MergeDone, MergeWish, Problem, PullDetail};
 use ao_core::policy::MergeRule;
 use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
-use ao_core::queue::{HeadBranch, MergeRequest, QueueEvent, QueueInput, Rejection, Strategy};
+use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
 use ao_core::{Commit, Event, Input, PullId, Refusal, SessionId};
-use ao_engine::{AskError, Receipt};
+use ao_engine::{AskError, InputReceipt};
 use ao_ports::{MergeOrder, MergeOutcome, Scm};
 use axum::Json;
 use axum::extract::State;
@@ -162,8 +162,11 @@ pub(super) async fn merge(
     Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
 }
 
-const STRATEGIES: &[(&str, Strategy)] =
-    &[("squash", Strategy::Squash), ("merge", Strategy::Merge), ("rebase", Strategy::Rebase)];
+const STRATEGIES: &[(&str, LandingStrategy)] = &[
+    ("squash", LandingStrategy::Squash),
+    ("merge", LandingStrategy::Merge),
+    ("rebase", LandingStrategy::Rebase),
+];
 
 /// A reason not to merge.
 struct Blocker {
@@ -205,7 +208,7 @@ async fn land(
     let (pull, head) = (id.clone(), facts.head.clone());
     let input =
         Input::Queue { project: id.project.clone(), input: QueueInput::MergeNow { pull, head, request } };
-    let Receipt { seq, events } = match app.handle.ask(input).await {
+    let InputReceipt { seq, events } = match app.handle.ask(input).await {
         Ok(receipt) => receipt,
         Err(AskError::Refused(Refusal::Invalid { what })) => return merged_meanwhile(app, id, what).await,
         Err(err) => return Err(err.into()),
@@ -261,16 +264,18 @@ async fn merged_meanwhile(
     }
 }
 
-fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: Rejection) -> Failure {
+fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: QueueRejection) -> Failure {
     let PullFacts { head, base_branch, .. } = facts;
     let what = match reason {
-        Rejection::Red { output, .. } => {
+        QueueRejection::Red { output, .. } => {
             let what = format!("the checks fail on what would land: {head} on {base}");
             return not_mergeable(id, &[Blocker { what, yields: true }], Some(output));
         }
-        Rejection::Conflict { files } => format!("it conflicts with `{base_branch}` in {}", files.join(", ")),
-        Rejection::Vetoed { why } => format!("the hook `before-merge` objects: {why}"),
-        Rejection::Broken { why } | Rejection::Held { why } => why,
+        QueueRejection::Conflict { files } => {
+            format!("it conflicts with `{base_branch}` in {}", files.join(", "))
+        }
+        QueueRejection::Vetoed { why } => format!("the hook `before-merge` objects: {why}"),
+        QueueRejection::Broken { why } | QueueRejection::Held { why } => why,
     };
     not_mergeable(id, &[Blocker::firm(what)], None)
 }
@@ -283,7 +288,7 @@ async fn delete_branch(scm: &dyn Scm, id: &PullId, facts: &PullFacts) -> Result<
         base: facts.base.clone(),
         with: vec![],
         tree: String::new(),
-        strategy: Strategy::default(),
+        strategy: LandingStrategy::default(),
         by: None,
         delete_branch: true,
     };

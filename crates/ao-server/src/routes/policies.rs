@@ -7,7 +7,7 @@ use ao_core::PullId;
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::policy::RuleVerdict;
 use ao_core::pull::Pull;
-use ao_core::reaction::Action;
+use ao_core::reaction::ReactionAction;
 use axum::Json;
 use axum::extract::State;
 
@@ -48,7 +48,7 @@ pub(super) async fn of_pull(
             project_id: id.project.to_string(),
             head: pull.facts.head.to_string(),
             allowed: verdict.allows(),
-            auto_merge: reaction.auto && reaction.action == Action::Merge,
+            auto_merge: reaction.auto && reaction.action == ReactionAction::Merge,
             written: is_written(state, &id),
             rules: verdict.rules.iter().map(rule).collect(),
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{EventTaken, NewEvent, Problem, ReactionTest, ReactionTested, Reactions};
-use ao_core::incident::{IncidentKind, Problem as Incident, ProblemId, Subject};
-use ao_core::outside::{Kind, fenced};
+use ao_core::incident::{IncidentKind, ObservedProblem as Incident, ProblemId, Subject};
+use ao_core::outside::{QuotedKind, fenced};
 use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
 use ao_core::{Input, State as Known};
@@ -235,11 +235,11 @@ const MOST: usize = 4 * 1024;
 /// Converts a custom event to an incident. Its data decides whether it is an update.
 fn own(kind: &IncidentKind, key: String, data: Map<String, Value>, detail: &str) -> Incident {
     let revision = json!({ "data": data, "detail": detail }).to_string();
-    let mut lines = fenced(Kind::Comment, detail, MOST);
+    let mut lines = fenced(QuotedKind::Comment, detail, MOST);
     for (name, value) in &data {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let line = format!("{name}: {}", value.replace(['\n', '\r'], " "));
-        lines.push_str(&fenced(Kind::Comment, &line, MOST));
+        lines.push_str(&fenced(QuotedKind::Comment, &line, MOST));
     }
     Incident { kind: kind.clone(), id: ProblemId::Event(key), revision, detail: lines }
 }

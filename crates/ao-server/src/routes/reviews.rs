@@ -8,7 +8,7 @@ use ao_api::{
 };
 use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
-use ao_ports::{CommentPlace, ReviewComment, Side};
+use ao_ports::{CommentPlace, DiffSide, ReviewComment};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -156,8 +156,8 @@ fn review_comment(comment: NewReviewComment) -> Result<ReviewComment, Failure> {
     Ok(ReviewComment { path, line, side: side(given.as_deref())?, body })
 }
 
-fn side(given: Option<&str>) -> Result<Side, Failure> {
-    one_of("side of a diff", given.unwrap_or("new"), &[("new", Side::New), ("old", Side::Old)])
+fn side(given: Option<&str>) -> Result<DiffSide, Failure> {
+    one_of("side of a diff", given.unwrap_or("new"), &[("new", DiffSide::New), ("old", DiffSide::Old)])
 }
 
 /// Resolves a review thread, or opens it again.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
 use ao_core::input::SpawnRequest;
-use ao_core::session::{Role, StatusWord};
+use ao_core::session::{SessionRole, StatusWord};
 use ao_core::work::WorkView;
 use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
 use ao_daemon::spawn::SpawnDraft;
@@ -104,7 +104,7 @@ pub(super) async fn spawn(
     }
     let order = app.daemon.spawn.order(draft(wish)?).await?;
     if let Caller::Session(agent) = &caller
-        && (order.project != agent.project || order.role == Role::Orchestrator)
+        && (order.project != agent.project || order.role == SessionRole::Orchestrator)
     {
         return Err(forbidden().into());
     }
@@ -115,9 +115,9 @@ pub(super) async fn spawn(
 fn draft(new: NewSession) -> Result<SpawnDraft, Problem> {
     let role = match new.role.as_deref() {
         None => None,
-        Some("worker") => Some(Role::Worker),
-        Some("orchestrator") => Some(Role::Orchestrator),
-        Some("reviewer") => Some(Role::Reviewer),
+        Some("worker") => Some(SessionRole::Worker),
+        Some("orchestrator") => Some(SessionRole::Orchestrator),
+        Some("reviewer") => Some(SessionRole::Reviewer),
         Some(other) => {
             return Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
                 .hint("there are `worker`, `orchestrator` and `reviewer`"));

@@ -6,7 +6,7 @@ use ao_core::{ProjectId, State, Timestamp};
 
 /// Converts advice, the most urgent first.
 pub(crate) fn advice(state: &State, now: Timestamp, project: Option<&ProjectId>) -> AdviceList {
-    let told = |one: advise::Advice| ao_api::Advice {
+    let told = |one: advise::AdviceItem| ao_api::Advice {
         rank: one.rank,
         kind: one.kind.word(),
         project_id: one.project.map(|project| project.to_string()),

@@ -1,7 +1,7 @@
 //! Converts budgets to wire types: usage, limits and consequences. Unknown values stay absent.
 
 use ao_api::{Budgets, LimitedAccount, Limits, Spend};
-use ao_core::budget::{self, Budget, BudgetUsage};
+use ao_core::budget::{self, BudgetScope, BudgetUsage};
 use ao_core::session::{HoldKind, Session};
 use ao_core::{State, Timestamp};
 
@@ -10,13 +10,14 @@ use super::time;
 
 /// Converts every shared budget with a limit or usage, and every account that is refused.
 pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
-    let of_project = |id: &ao_core::ProjectId| [Budget::ProjectDay(id.clone()), Budget::Project(id.clone())];
-    let wide = std::iter::once(Budget::Day).chain(state.projects.keys().flat_map(of_project));
+    let of_project =
+        |id: &ao_core::ProjectId| [BudgetScope::ProjectDay(id.clone()), BudgetScope::Project(id.clone())];
+    let wide = std::iter::once(BudgetScope::Day).chain(state.projects.keys().flat_map(of_project));
     // Tasks are many, so only those with a limit.
-    let mut tasks: Vec<&Budget> = state
+    let mut tasks: Vec<&BudgetScope> = state
         .budget_usage
         .keys()
-        .filter(|budget| matches!(budget, Budget::Task(_)) && !state.limits_of(budget).is_empty())
+        .filter(|budget| matches!(budget, BudgetScope::Task(_)) && !state.limits_of(budget).is_empty())
         .collect();
     tasks.sort();
     let accounts = state.accounts.iter().map(|(account, until)| {
@@ -47,7 +48,7 @@ pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Ve
     std::iter::once(own).chain(wider).filter(|budget| budget.limits != Limits::default()).collect()
 }
 
-fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
+fn shared(state: &State, budget: &BudgetScope, now: Timestamp) -> ao_api::Budget {
     let nothing = BudgetUsage::default();
     let usage = state.budget_usage.get(budget).unwrap_or(&nothing);
     let spent = usage.spent_at(now);
@@ -55,7 +56,7 @@ fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
     ao_api::Budget {
         scope: budget.word().into(),
         of: match budget {
-            Budget::Task(task) => Some(task.to_string()),
+            BudgetScope::Task(task) => Some(task.to_string()),
             other => other.project().map(ToString::to_string),
         },
         spend: Spend {
@@ -72,8 +73,8 @@ fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
     }
 }
 
-fn limits(limits: budget::Limits) -> Limits {
-    let budget::Limits { micros, tokens, turns, seconds } = limits;
+fn limits(limits: budget::SpendLimits) -> Limits {
+    let budget::SpendLimits { micros, tokens, turns, seconds } = limits;
     Limits { usd: micros.map(usd), tokens, turns, seconds }
 }
 

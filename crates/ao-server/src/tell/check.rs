@@ -1,6 +1,6 @@
 //! Converts runs of checks to wire types.
 
-use ao_ports::{CheckRun, Failure, FailureItem, LogPart};
+use ao_ports::{CheckRun, FailureItem, FailureReport, LogPart};
 
 use super::{time, word};
 
@@ -29,7 +29,7 @@ pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
     }
 }
 
-fn failure(failure: &Failure) -> ao_api::CheckFailure {
+fn failure(failure: &FailureReport) -> ao_api::CheckFailure {
     let item = |item: &FailureItem| ao_api::FailureItem {
         kind: word(&item.kind),
         name: item.name.clone(),

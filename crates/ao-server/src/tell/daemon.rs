@@ -6,8 +6,8 @@ use ao_api::{
     NotifyChannel, Output, Project, TreeReport, TreeWork,
 };
 use ao_core::ProjectId;
-use ao_core::forecast::Side;
-use ao_core::notice::Level;
+use ao_core::forecast::ClashSide;
+use ao_core::notice::NoticeLevel;
 use ao_daemon::channels::{ChannelReport, ChannelTrial};
 use ao_daemon::cleanup::{self, CleanupReport, TreeDecision};
 use ao_daemon::config::{KnownProject, ProjectChecks};
@@ -21,11 +21,11 @@ use super::time;
 /// How long a check may take that is proposed and not configured.
 const PROPOSED_TIMEOUT: u64 = 30 * 60;
 
-pub(crate) const LEVELS: [(&str, Level); 4] = [
-    ("urgent", Level::Urgent),
-    ("action", Level::Action),
-    ("warning", Level::Warning),
-    ("info", Level::Info),
+pub(crate) const LEVELS: [(&str, NoticeLevel); 4] = [
+    ("urgent", NoticeLevel::Urgent),
+    ("action", NoticeLevel::Action),
+    ("warning", NoticeLevel::Warning),
+    ("info", NoticeLevel::Info),
 ];
 
 /// A project as it is configured. What the engine knows of it is filled in by the caller.
@@ -190,8 +190,8 @@ pub(crate) fn conflicts(project: &ProjectId, report: ForecastReport) -> Conflict
 fn branch(branch: ForecastBranch) -> ConflictBranch {
     ConflictBranch {
         kind: match branch.side {
-            Side::Session(_) => "session",
-            Side::Pull(_) => "pull",
+            ClashSide::Session(_) => "session",
+            ClashSide::Pull(_) => "pull",
         }
         .into(),
         name: branch.name,

@@ -1,7 +1,7 @@
 //! Explains the state of a session: every rule, every signal, and which of them decided.
 
 use ao_api::{Explanation, Incident, Queue, Rule, Signal};
-use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
+use ao_core::evidence::{self, AgentActivity, Confidence, Evidence, Judgement, Reading, judge};
 use ao_core::incident::{EscalationLevel, Subject};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, Session, StatusWord};
@@ -11,8 +11,8 @@ use super::session::{holds, status_of};
 use super::{messages, time, word};
 
 /// The rules in the order in which they are tried.
-const RULES: [evidence::Rule; 12] = {
-    use evidence::Rule::*;
+const RULES: [evidence::JudgementRule; 12] = {
+    use evidence::JudgementRule::*;
     [
         ExitSeen,
         DialogOpen,
@@ -73,17 +73,17 @@ fn phase(phase: &Phase) -> &'static str {
 }
 
 /// Returns the state that a rule yields.
-fn says(rule: evidence::Rule) -> Activity {
-    use evidence::Rule::*;
+fn says(rule: evidence::JudgementRule) -> AgentActivity {
+    use evidence::JudgementRule::*;
     match rule {
-        ExitSeen => Activity::Exited,
-        DialogOpen => Activity::NeedsInput,
-        SaidBlocked => Activity::Blocked,
-        LimitInForce => Activity::RateLimited,
-        LimitOver | TurnEnded => Activity::Idle,
-        TurnRunning | BusyButQuiet => Activity::Working,
-        JustStarted => Activity::Starting,
-        ProbeFailed | WorkUnconfirmed | NoEvidence => Activity::Unknown,
+        ExitSeen => AgentActivity::Exited,
+        DialogOpen => AgentActivity::NeedsInput,
+        SaidBlocked => AgentActivity::Blocked,
+        LimitInForce => AgentActivity::RateLimited,
+        LimitOver | TurnEnded => AgentActivity::Idle,
+        TurnRunning | BusyButQuiet => AgentActivity::Working,
+        JustStarted => AgentActivity::Starting,
+        ProbeFailed | WorkUnconfirmed | NoEvidence => AgentActivity::Unknown,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Converts messages to wire types: the progress of each, and the reason it waits.
 
 use ao_api::{Message, MessageState, Messages};
-use ao_core::session::{self, Sender, Session, Stage, Wait};
+use ao_core::session::{self, DeliveryStage, MessageWait, Sender, Session};
 use ao_core::{State, Timestamp};
 
 use super::time;
@@ -51,16 +51,16 @@ fn tell(state: &State, message: &session::Message, stage: MessageState, reason: 
     }
 }
 
-fn how_far(stage: &Stage) -> (MessageState, Option<String>) {
+fn how_far(stage: &DeliveryStage) -> (MessageState, Option<String>) {
     match stage {
-        Stage::Writing => (MessageState::Written, Some("it is being typed".into())),
-        Stage::Written { .. } => {
+        DeliveryStage::Writing => (MessageState::Written, Some("it is being typed".into())),
+        DeliveryStage::Written { .. } => {
             (MessageState::Written, Some("it is not yet proven that the agent took it".into()))
         }
-        Stage::Paused { counts: true, .. } => {
+        DeliveryStage::Paused { counts: true, .. } => {
             (MessageState::Written, Some("it is tried again shortly".into()))
         }
-        Stage::Paused { counts: false, .. } => {
+        DeliveryStage::Paused { counts: false, .. } => {
             (MessageState::Queued, Some("something was in the way; it is tried again shortly".into()))
         }
     }
@@ -69,13 +69,13 @@ fn how_far(stage: &Stage) -> (MessageState, Option<String>) {
 fn why_waits(state: &State, session: &Session, interrupt: bool, now: Timestamp) -> String {
     match session.quiet(interrupt, now, &state.settings) {
         Ok(()) => "it is next".into(),
-        Err(Wait::NotRunning) => format!("the agent does not run: {}", session.status(now).reason),
-        Err(Wait::Held) => format!("the session is held: {}", session.status(now).reason),
-        Err(Wait::Busy) => "the agent is in the middle of a turn".into(),
-        Err(Wait::DialogOpen) => "a dialog is open".into(),
-        Err(Wait::Limited) => "the provider's limit is in force".into(),
-        Err(Wait::Unknown) => "nothing is known of the agent".into(),
-        Err(Wait::PersonTyping { until }) => {
+        Err(MessageWait::NotRunning) => format!("the agent does not run: {}", session.status(now).reason),
+        Err(MessageWait::Held) => format!("the session is held: {}", session.status(now).reason),
+        Err(MessageWait::Busy) => "the agent is in the middle of a turn".into(),
+        Err(MessageWait::DialogOpen) => "a dialog is open".into(),
+        Err(MessageWait::Limited) => "the provider's limit is in force".into(),
+        Err(MessageWait::Unknown) => "nothing is known of the agent".into(),
+        Err(MessageWait::PersonTyping { until }) => {
             format!("somebody is typing; it waits for {} s more", until.since(now).as_secs().max(1))
         }
     }

@@ -7,8 +7,8 @@ use super::explain::waits_for;
 
 /// Converts work that runs, will run, and waits.
 pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> ao_api::Plan {
-    let plan::Plan { running, next, waiting } = plan::plan(state, now, project);
-    let told = |list: Vec<plan::Planned>| list.into_iter().map(|one| planned(state, one)).collect();
+    let plan::WorkPlan { running, next, waiting } = plan::plan(state, now, project);
+    let told = |list: Vec<plan::PlannedWork>| list.into_iter().map(|one| planned(state, one)).collect();
     ao_api::Plan {
         taken: state.slots_taken(),
         slots: state.settings.max_live,
@@ -18,7 +18,7 @@ pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -
     }
 }
 
-fn planned(state: &State, planned: plan::Planned) -> ao_api::Planned {
+fn planned(state: &State, planned: plan::PlannedWork) -> ao_api::Planned {
     let session = planned.session.and_then(|id| state.sessions.get(&id));
     ao_api::Planned {
         project_id: planned.project.to_string(),

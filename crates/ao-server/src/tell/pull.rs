@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use ao_core::policy::RuleVerdict;
-use ao_core::pull::{Author, CommentFacts, Green, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts};
+use ao_core::pull::{
+    AuthorFacts, ChecksVerdict, CommentFacts, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts,
+};
 use ao_core::{Commit, SessionId, State, Timestamp};
-use ao_ports::{PullDetail, PullRow, Side, ThreadDetail};
+use ao_ports::{DiffSide, PullDetail, PullRow, ThreadDetail};
 
 use super::{check_run, time, word};
 
@@ -107,7 +109,7 @@ pub(crate) fn pull_detail(state: &State, detail: &PullDetail, now: Timestamp) ->
     }
 }
 
-pub(crate) fn author(author: &Author) -> ao_api::Author {
+pub(crate) fn author(author: &AuthorFacts) -> ao_api::Author {
     ao_api::Author { login: author.login.clone(), standing: author.standing.to_string() }
 }
 
@@ -137,7 +139,7 @@ fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread 
         id: facts.id.clone(),
         path: facts.path.clone(),
         line: facts.line,
-        side: word(&detail.map_or(Side::New, |detail| detail.side)),
+        side: word(&detail.map_or(DiffSide::New, |detail| detail.side)),
         resolved: facts.resolved,
         resolved_by: detail.and_then(|detail| detail.resolved_by.clone()),
         outdated: detail.is_some_and(|detail| detail.outdated),
@@ -162,12 +164,12 @@ fn state_word(state: &PullState) -> &'static str {
 
 fn checks(pull: &Pull) -> &'static str {
     match pull.green() {
-        Green::Yes => "passed",
-        Green::Unchecked => "none",
-        Green::Red { .. } => "failed",
-        Green::Waiting { .. } if pull.facts.checks.is_empty() => "none",
-        Green::Waiting { .. } if pull.checks_are_blocked() => "blocked",
-        Green::Waiting { .. } => "pending",
+        ChecksVerdict::Yes => "passed",
+        ChecksVerdict::Unchecked => "none",
+        ChecksVerdict::Red { .. } => "failed",
+        ChecksVerdict::Waiting { .. } if pull.facts.checks.is_empty() => "none",
+        ChecksVerdict::Waiting { .. } if pull.checks_are_blocked() => "blocked",
+        ChecksVerdict::Waiting { .. } => "pending",
     }
 }
 

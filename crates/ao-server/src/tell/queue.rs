@@ -2,8 +2,8 @@
 
 use ao_api::{MergeQueue, QueuedPull};
 use ao_core::project::Project;
-use ao_core::pull::Green;
-use ao_core::queue::{Entry, InTheWay, Lane, LaneState, MergeQueue as Queue, Part};
+use ao_core::pull::ChecksVerdict;
+use ao_core::queue::{InTheWay, Lane, LanePart, LaneState, MergeQueue as Queue, QueueEntry};
 use ao_core::{ProjectId, PullId, State};
 
 use super::time;
@@ -26,7 +26,7 @@ pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
     })
 }
 
-fn told(state: &State, project: &Project, entry: &Entry) -> QueuedPull {
+fn told(state: &State, project: &Project, entry: &QueueEntry) -> QueuedPull {
     let queue = project.queue_with(&entry.pull).unwrap_or(&project.queue);
     // A pause does not hold a request up.
     let paused = queue.paused.as_deref().filter(|_| entry.request.is_none());
@@ -60,7 +60,7 @@ fn told(state: &State, project: &Project, entry: &Entry) -> QueuedPull {
     }
 }
 
-fn word(lane: Option<&Lane>, entry: &Entry, in_the_way: Option<&InTheWay>) -> &'static str {
+fn word(lane: Option<&Lane>, entry: &QueueEntry, in_the_way: Option<&InTheWay>) -> &'static str {
     match lane.map(|lane| &lane.state) {
         Some(LaneState::Testing {}) => "testing",
         Some(LaneState::Tested { .. }) if in_the_way.is_some() => "held",
@@ -92,9 +92,9 @@ fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, queue: &Queue, pull
 }
 
 fn is_unchecked(state: &State, pull: &PullId) -> bool {
-    state.pulls.get(pull).is_some_and(|pull| pull.green() == Green::Unchecked)
+    state.pulls.get(pull).is_some_and(|pull| pull.green() == ChecksVerdict::Unchecked)
 }
 
-fn names(parts: &[Part]) -> Vec<String> {
+fn names(parts: &[LanePart]) -> Vec<String> {
     parts.iter().map(|part| part.pull.to_string()).collect()
 }

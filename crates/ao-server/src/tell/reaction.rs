@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
-use ao_core::errand::{ErrandEvent, Order};
-use ao_core::incident::{Doubt, EscalationLevel, IncidentEvent, IncidentKind, Subject};
+use ao_core::errand::{ErrandEvent, JobOrder};
+use ao_core::incident::{EscalationLevel, FailureDoubt, IncidentEvent, IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
-use ao_core::reaction::{self as core, Layer, ReactionPatch, Rehearsal};
+use ao_core::reaction::{self as core, DryRun, ReactionLayer, ReactionPatch};
 use ao_core::session::{AgentChoice, SessionEvent};
-use ao_core::{Event, ProjectId, Stamped, State};
+use ao_core::{Event, ProjectId, StampedEvent, State};
 
 use super::{time, word};
 
@@ -38,7 +38,11 @@ pub(crate) fn reactions(
         .collect()
 }
 
-fn reaction(kind: &IncidentKind, whole: &core::Reaction, layers: &[(Layer, ReactionPatch)]) -> Reaction {
+fn reaction(
+    kind: &IncidentKind,
+    whole: &core::Reaction,
+    layers: &[(ReactionLayer, ReactionPatch)],
+) -> Reaction {
     Reaction {
         event: kind.to_string(),
         own: matches!(kind, IncidentKind::Custom(_)),
@@ -62,7 +66,7 @@ fn reaction(kind: &IncidentKind, whole: &core::Reaction, layers: &[(Layer, React
 }
 
 /// Returns the layer that set each field. The topmost one counts.
-fn origins(layers: &[(Layer, ReactionPatch)]) -> BTreeMap<String, String> {
+fn origins(layers: &[(ReactionLayer, ReactionPatch)]) -> BTreeMap<String, String> {
     let mut from = BTreeMap::new();
     for (layer, patch) in layers {
         let said = serde_json::to_value(patch).unwrap_or_default();
@@ -74,9 +78,9 @@ fn origins(layers: &[(Layer, ReactionPatch)]) -> BTreeMap<String, String> {
                 same => same,
             };
             let layer = match layer {
-                Layer::Top => "top".to_owned(),
-                Layer::Project(project) => format!("project {project}"),
-                Layer::Agent(agent) => format!("agent {agent}"),
+                ReactionLayer::Top => "top".to_owned(),
+                ReactionLayer::Project(project) => format!("project {project}"),
+                ReactionLayer::Agent(agent) => format!("agent {agent}"),
             };
             from.insert(field.to_owned(), layer);
         }
@@ -96,17 +100,19 @@ pub(crate) fn subject(state: &State, subject: &Subject) -> String {
 }
 
 /// Returns the reason no message about a failure was sent yet.
-pub(super) fn doubted(doubt: &Doubt) -> &'static str {
+pub(super) fn doubted(doubt: &FailureDoubt) -> &'static str {
     match doubt {
-        Doubt::Chance { .. } => "it may be chance or the base; that is found out before anybody is told",
-        Doubt::Base {} => "it may be the base; that is found out before anybody is told",
-        Doubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
-        Doubt::BaseMended { .. } => "the base passes again; the check is run anew",
+        FailureDoubt::Chance { .. } => {
+            "it may be chance or the base; that is found out before anybody is told"
+        }
+        FailureDoubt::Base {} => "it may be the base; that is found out before anybody is told",
+        FailureDoubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
+        FailureDoubt::BaseMended { .. } => "the base passes again; the check is run anew",
     }
 }
 
 /// Describes the steps that were taken, or would be, in order.
-pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
+pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep> {
     let step = |step: &str, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| ReactionStep {
         step: step.into(),
         to,
@@ -149,28 +155,30 @@ pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
     events.iter().filter_map(|stamped| told(&stamped.event)).collect()
 }
 
-fn order(order: &Order) -> String {
+fn order(order: &JobOrder) -> String {
     match order {
-        Order::Spawn { agent, title, .. } => {
+        JobOrder::Spawn { agent, title, .. } => {
             let agent = agent.as_deref().unwrap_or("the project's agent");
             format!("{agent} is started: {title}")
         }
-        Order::Assign { task, agent, why } => {
+        JobOrder::Assign { task, agent, why } => {
             let agent = agent.as_deref().unwrap_or("the project's agent");
             format!("{task} is given to {agent}: {why}")
         }
-        Order::Settle { pull, .. } => format!("the issues that {pull} settles are closed"),
-        Order::Rerun { check, commit, .. } => format!("the check `{check}` is run again on {commit}"),
-        Order::CheckBase { check, branch, .. } => format!("the check `{check}` is run on `{branch}` itself"),
-        Order::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),
-        Order::Run { command, .. } => format!("this is run: {command}"),
-        Order::Reply { pull, thread, .. } => format!("the thread {thread} of {pull} is answered"),
-        Order::Hook { point, .. } => format!("the hooks at `{point}` are run"),
+        JobOrder::Settle { pull, .. } => format!("the issues that {pull} settles are closed"),
+        JobOrder::Rerun { check, commit, .. } => format!("the check `{check}` is run again on {commit}"),
+        JobOrder::CheckBase { check, branch, .. } => {
+            format!("the check `{check}` is run on `{branch}` itself")
+        }
+        JobOrder::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),
+        JobOrder::Run { command, .. } => format!("this is run: {command}"),
+        JobOrder::Reply { pull, thread, .. } => format!("the thread {thread} of {pull} is answered"),
+        JobOrder::Hook { point, .. } => format!("the hooks at `{point}` are run"),
     }
 }
 
 /// Converts the result of a dry run.
-pub(crate) fn tested(state: &State, rehearsal: &Rehearsal, example: bool) -> ReactionTested {
+pub(crate) fn tested(state: &State, rehearsal: &DryRun, example: bool) -> ReactionTested {
     let kind = &rehearsal.key.kind;
     let condition = rehearsal.reaction.condition.as_ref().zip(rehearsal.holds.as_ref());
     let condition = condition.map(|(expression, holds)| ConditionTested {
@@ -203,7 +211,7 @@ fn held(state: &State, subject: &Subject) -> Vec<String> {
 }
 
 /// Returns the escalation that would follow, and its time.
-fn then(state: &State, rehearsal: &Rehearsal) -> Option<ReactionStep> {
+fn then(state: &State, rehearsal: &DryRun) -> Option<ReactionStep> {
     let due = rehearsal.events.iter().find_map(|stamped| match &stamped.event {
         Event::Incident(key, IncidentEvent::Acted { due, .. }) if *key == rehearsal.key => {
             Some((*due, false))

@@ -1,7 +1,7 @@
 //! Converts sessions to wire types.
 
 use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree, WorkState};
-use ao_core::evidence::{Rule, judge};
+use ao_core::evidence::{JudgementRule, judge};
 use ao_core::incident::Subject;
 use ao_core::schedule::obstacle;
 use ao_core::session::{Phase, Session, StatusWord};
@@ -90,8 +90,8 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
     let status = session.status(now);
     let judgement = matches!(status.word, StatusWord::Working | StatusWord::NeedsInput)
         .then(|| judge(&session.evidence, now));
-    let quiet = judgement.as_ref().filter(|judgement| judgement.rule == Rule::BusyButQuiet);
-    let question = judgement.as_ref().filter(|judgement| judgement.rule == Rule::DialogOpen);
+    let quiet = judgement.as_ref().filter(|judgement| judgement.rule == JudgementRule::BusyButQuiet);
+    let question = judgement.as_ref().filter(|judgement| judgement.rule == JudgementRule::DialogOpen);
     Status {
         state: word(&status.word),
         reason: reason(state, session, now),
@@ -103,7 +103,7 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
 }
 
 pub(super) fn holds(session: &Session) -> Vec<Hold> {
-    let hold = |(kind, hold): (_, &ao_core::session::Hold)| Hold {
+    let hold = |(kind, hold): (_, &ao_core::session::SessionHold)| Hold {
         kind: word(kind),
         why: hold.why.clone(),
         since: time(hold.since),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ao_core::Attempt;
-use ao_core::session::{Role, SessionInput};
+use ao_core::session::{SessionInput, SessionRole};
 use ao_server::Peer;
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -204,9 +204,9 @@ async fn an_agents_token_reaches_its_own_session_and_nothing_else() {
 async fn an_orchestrators_token_directs_the_workers_of_its_project_and_no_others() {
     let house = House::new().await;
     let app = house.app().await;
-    let chief = house.spawn_as("chief", "my-app", Role::Orchestrator).await;
+    let chief = house.spawn_as("chief", "my-app", SessionRole::Orchestrator).await;
     let worker = house.spawn("worker").await;
-    let foreign = house.spawn_as("foreign", "docs", Role::Worker).await;
+    let foreign = house.spawn_as("foreign", "docs", SessionRole::Worker).await;
     for id in [chief, worker, foreign] {
         house.run(id).await;
     }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
-    Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts,
+    PullState, ReviewFacts, ThreadFacts,
 };
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    CheckOrder, CheckRun, CheckWhat, CommentPlace, Hint, LogPart, MergeOrder, MergeOutcome, NewComment,
+    CheckOrder, CheckRun, CheckWhat, CommentPlace, LogPart, LookHint, MergeOrder, MergeOutcome, NewComment,
     NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, Quota,
     RunFilter, RunState, Scm, ScmAbilities, ScmError, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen,
     TestOrder, TestOutcome, ThreadReply, Tracker, TrackerAbilities, TrackerError, Webhook,
@@ -65,7 +65,7 @@ pub(crate) fn facts(branch: &str) -> PullFacts {
         base: Commit::new("b1"),
         draft: false,
         state: PullState::Open,
-        author: Author { login: "bob".into(), standing: Standing::Member },
+        author: AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member },
         labels: BTreeSet::new(),
         mergeable: Mergeable::Clean,
         checks: vec![],
@@ -334,7 +334,7 @@ impl Scm for Forge {
         &self,
         pull: &PullId,
         comment: &str,
-        by: &Author,
+        by: &AuthorFacts,
         body: &str,
     ) -> Result<(), TrackerError> {
         let mut inside = self.ask(format!("edit {comment} of {pull} by {} ({})", by.login, by.standing))?;
@@ -343,7 +343,7 @@ impl Scm for Forge {
         let comment = comments
             .find(|known| known.id == comment)
             .ok_or_else(|| TrackerError::not_found(format!("the comment `{comment}`")))?;
-        if comment.author != *by && by.standing != Standing::Owner {
+        if comment.author != *by && by.standing != AuthorStanding::Owner {
             return Err(TrackerError::refused("somebody else said it"));
         }
         (comment.body, comment.revision) = (body.to_owned(), format!("{}+", comment.revision));
@@ -379,7 +379,7 @@ impl Scm for Forge {
         &self,
         pull: &PullId,
         thread: &str,
-        _: &Author,
+        _: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), TrackerError> {
         let mut inside = self.ask(format!("resolve {thread} {resolved}"))?;
@@ -448,7 +448,7 @@ impl Scm for Forge {
         }
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 
@@ -523,7 +523,13 @@ impl Tracker for Forge {
         Ok(())
     }
 
-    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError> {
+    async fn comment(
+        &self,
+        task: &TaskId,
+        by: &AuthorFacts,
+        key: &str,
+        text: &str,
+    ) -> Result<(), TrackerError> {
         let mut inside = self.ask(format!("comment on {task} by {} ({})", by.login, by.standing))?;
         let at = Timestamp(inside.now);
         let (id, author, body) = (key.to_owned(), by.clone(), text.to_owned());
@@ -538,7 +544,7 @@ impl Tracker for Forge {
         Ok(())
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 

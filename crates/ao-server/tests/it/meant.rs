@@ -1,7 +1,7 @@
 //! Which pull request or issue is meant by what somebody types.
 
 use ao_core::pull::{PullFacts, PullState};
-use ao_core::session::Role;
+use ao_core::session::SessionRole;
 use serde_json::json;
 
 use crate::forge::{facts, pull};
@@ -22,8 +22,8 @@ fn found(answer: &Answer) -> String {
 async fn a_pull_request_is_found_by_what_is_typed_of_it() {
     let house = House::new().await;
     let app = house.app().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
-    let two = house.agent("two", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
+    let two = house.agent("two", "my-app", SessionRole::Worker).await;
     let closed = |branch: &str| PullFacts { state: PullState::Closed, ..facts(branch) };
     house.pull(&pull("my-app", 7), facts("agent/my-app-one")).await;
     house.pull(&pull("my-app", 8), facts("feat/x")).await;
@@ -102,7 +102,7 @@ async fn a_pull_request_is_found_by_what_is_typed_of_it() {
 async fn an_issue_is_found_by_what_is_typed_of_it() {
     let house = House::new().await;
     let app = house.app().await;
-    house.agent("one", "my-app", Role::Worker).await;
+    house.agent("one", "my-app", SessionRole::Worker).await;
     for (project, times) in [("my-app", 2), ("docs", 1)] {
         for nth in 0..times {
             let new = json!({"projectId": project, "title": format!("number {nth}")});

@@ -2,7 +2,7 @@
 
 use ao_core::pull::{CheckState, Mergeable, PullFacts};
 use ao_core::queue::QueueInput;
-use ao_core::session::Role;
+use ao_core::session::SessionRole;
 use ao_core::{Input, ProjectId};
 use ao_ports::TestOutcome;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn done(house: &House) -> Vec<String> {
 #[tokio::test]
 async fn what_would_land_is_tested_and_exactly_that_is_merged() {
     let house = House::new().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
     house.forge.lock().configured = true;
     let green = PullFacts { checks: vec![check("build", CheckState::Passed)], ..facts("feat") };
     house.pull(&pull("my-app", 7), green).await;

@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use ao_api::Pulls;
-use ao_core::pull::{Author, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::{CheckedOut, Role, SessionInput};
+use ao_core::pull::{
+    AuthorFacts, AuthorStanding, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict,
+};
+use ao_core::session::{CheckedOut, SessionInput, SessionRole};
 use ao_core::{Commit, Input, PullId};
 use ao_ports::TrackerError;
 use serde_json::{Value, json};
@@ -50,7 +52,7 @@ async fn a_list_sums_up_what_checks_and_reviewers_say_and_is_narrowed_by_what_is
     let session = house.spawn("one").await;
     let review = |verdict, commit: &str| ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "anna".into(), standing: Standing::Owner },
+        author: AuthorFacts { login: "anna".into(), standing: AuthorStanding::Owner },
         verdict,
         commit: Commit::new(commit),
         body: "hm".into(),
@@ -112,7 +114,7 @@ async fn a_list_sums_up_what_checks_and_reviewers_say_and_is_narrowed_by_what_is
 async fn an_agent_opens_one_for_its_branch_and_answers_for_it_at_once() {
     let house = House::new().await;
     let app = house.app().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
     let opened = post("/api/pulls", json!({"labels": ["ui"]})).token("one").to(&app).await;
     assert_eq!(opened.told(), "201");
     assert_eq!((&opened.json["id"], &opened.json["session"]), (&json!("my-app!1"), &json!("my-app-one")));
@@ -152,8 +154,8 @@ async fn an_agent_opens_one_for_its_branch_and_answers_for_it_at_once() {
 async fn an_agent_that_has_renamed_its_branch_opens_one_for_the_new_name() {
     let house = House::new().await;
     let app = house.app().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
-    house.agent("two", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
+    house.agent("two", "my-app", SessionRole::Worker).await;
     let stand = CheckedOut { branch: Some("better/name".into()), head: None };
     house.tell(one, SessionInput::CheckedOut { checked_out: stand }).await;
     let opened = post("/api/pulls", json!({})).token("one").to(&app).await;
@@ -269,8 +271,8 @@ async fn a_diff_says_whether_it_is_whole() {
 async fn a_pull_request_is_claimed_released_and_claimed_by_another() {
     let house = House::new().await;
     let app = house.app().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
-    house.agent("two", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
+    house.agent("two", "my-app", SessionRole::Worker).await;
     let id = pull("my-app", 7);
     // The engine has not heard of it yet.
     house.forge.lock().pulls.insert(id.clone(), facts("feat"));
@@ -292,9 +294,9 @@ async fn a_pull_request_is_claimed_released_and_claimed_by_another() {
     assert_eq!((released.told().as_str(), &released.json["session"]), ("200", &Value::Null));
     assert_eq!(claim(Value::Null).owner().to(&app).await.told(), "200");
     assert_eq!(claim(json!("my-app-two")).token("two").to(&app).await.json["session"], "my-app-two");
-    house.spawn_as("other", "docs", Role::Worker).await;
+    house.spawn_as("other", "docs", SessionRole::Worker).await;
     assert_eq!(claim(json!("docs-other")).owner().to(&app).await.told(), "422 invalid");
-    let stranger = Author { login: "eve".into(), standing: Standing::Outsider };
+    let stranger = AuthorFacts { login: "eve".into(), standing: AuthorStanding::Outsider };
     house.pull(&pull("my-app", 8), PullFacts { author: stranger, ..facts("agent/my-app-one") }).await;
     let strange = post("/api/pulls/my-app!8/claim", json!({"session": "my-app-one"})).owner().to(&app).await;
     assert_eq!(strange.told(), "422 invalid", "{}", strange.text);

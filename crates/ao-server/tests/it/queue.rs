@@ -1,9 +1,9 @@
 //! The merge queue over the API: what is queued, in which order, and who may say something about it.
 
 use ao_core::Commit;
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::pull::{CheckState, PullFacts, ReviewFacts, ReviewVerdict};
-use ao_core::session::Role;
+use ao_core::session::SessionRole;
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::support::{House, call, get, patch, post};
 fn ready(branch: &str) -> PullFacts {
     let review = ReviewFacts {
         id: "r1".into(),
-        author: Author { login: "carl".into(), standing: Standing::Member },
+        author: AuthorFacts { login: "carl".into(), standing: AuthorStanding::Member },
         verdict: ReviewVerdict::Approved,
         commit: Commit::new("h1"),
         body: String::new(),
@@ -85,7 +85,7 @@ async fn what_may_not_land_is_refused_with_the_reason() {
 #[tokio::test]
 async fn no_agent_steers_the_queue() {
     let house = House::new().await;
-    let one = house.agent("one", "my-app", Role::Worker).await;
+    let one = house.agent("one", "my-app", SessionRole::Worker).await;
     house.pull(&pull("my-app", 7), ready("feat")).await;
     house.claim(&pull("my-app", 7), one).await;
     let app = house.app().await;

@@ -2,7 +2,7 @@
 
 use ao_core::Input;
 use ao_core::input::SpawnRequest;
-use ao_core::session::{Role, SessionInput};
+use ao_core::session::{SessionInput, SessionRole};
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ async fn world() -> House {
     let worker = receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap();
     house.run(worker).await;
     house.give_token("worker", worker);
-    let other = house.agent("other", "my-app", Role::Worker).await;
-    house.agent("reviewer", "my-app", Role::Reviewer).await;
-    house.agent("chief", "my-app", Role::Orchestrator).await;
-    house.agent("foreigner", "docs", Role::Orchestrator).await;
+    let other = house.agent("other", "my-app", SessionRole::Worker).await;
+    house.agent("reviewer", "my-app", SessionRole::Reviewer).await;
+    house.agent("chief", "my-app", SessionRole::Orchestrator).await;
+    house.agent("foreigner", "docs", SessionRole::Orchestrator).await;
     for (number, branch) in [(1, "one"), (2, "two"), (3, "three")] {
         house.pull(&pull("my-app", number), facts(branch)).await;
     }

@@ -8,20 +8,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_config::{Env, Places};
-use ao_core::budget::Limits as Budget;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::input::{Life, SpawnRequest};
+use ao_core::budget::SpendLimits as Budget;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::input::{ProcessLife, SpawnRequest};
 use ao_core::pull::{PullFacts, PullInput};
-use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, SessionInput};
+use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Session, SessionInput, SessionRole};
 use ao_core::setup::Origin;
-use ao_core::{Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State};
+use ao_core::{
+    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, StampedEvent, State,
+};
 use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
-use ao_engine::{Core, Handle, Rules};
+use ao_engine::{CoreRules, EngineRules, Handle};
 use ao_ports::{
-    CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, Output, Record, Runtime,
-    RuntimeAbilities, RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, TerminalView, ViewOptions,
-    WriteOrder, WriteOutcome,
+    CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, OutputPart, Record,
+    Runtime, RuntimeAbilities, RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, TerminalView,
+    ViewOptions, WriteOrder, WriteOutcome,
 };
 use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
 use ao_testkit::WallClock;
@@ -42,13 +44,13 @@ struct Still {
     merges: AtomicBool,
 }
 
-impl Rules for Still {
-    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
-        Core.step(state, moment, input)
+impl EngineRules for Still {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
+        CoreRules.step(state, moment, input)
     }
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
-        let mut wanted = Core.wants(state, scope);
+        let mut wanted = CoreRules.wants(state, scope);
         let merges = self.merges.load(Ordering::SeqCst);
         wanted.retain(|effect| merges && matches!(effect, Effect::TestMerge { .. } | Effect::Merge { .. }));
         wanted
@@ -141,14 +143,14 @@ impl Runtime for Stage {
         from: u64,
         limit: usize,
         wait: Duration,
-    ) -> Result<Output, RuntimeError> {
+    ) -> Result<OutputPart, RuntimeError> {
         let until = tokio::time::Instant::now() + wait;
         loop {
             let output = {
                 let all = self.output.lock().unwrap();
                 let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
                 let bytes = all.as_bytes()[from..all.len().min(from + limit)].to_vec();
-                Output { from: from as u64, bytes, ended: false }
+                OutputPart { from: from as u64, bytes, ended: false }
             };
             if !output.bytes.is_empty() || tokio::time::Instant::now() >= until {
                 return Ok(output);
@@ -172,8 +174,8 @@ impl Runtime for Stage {
         }
     }
 
-    async fn look(&self, _: &ProcessRef) -> Life {
-        Life::Unknown
+    async fn look(&self, _: &ProcessRef) -> ProcessLife {
+        ProcessLife::Unknown
     }
 
     async fn folder(&self, _: &ProcessRef) -> Option<String> {
@@ -325,13 +327,13 @@ impl House {
     // ── what happens ──
 
     pub(crate) async fn spawn(&self, title: &str) -> SessionId {
-        self.spawn_as(title, "my-app", Role::Worker).await
+        self.spawn_as(title, "my-app", SessionRole::Worker).await
     }
 
-    pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: Role) -> SessionId {
+    pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
         let mut order = order(title, project);
         order.role = role;
-        if role == Role::Reviewer {
+        if role == SessionRole::Reviewer {
             let pull = PullId { project: order.project.clone(), number: 1 };
             order.origin = ao_core::setup::Origin::Read { commit: "c1".into(), pull };
         }
@@ -360,7 +362,7 @@ impl House {
     pub(crate) async fn agent_shows(&self, session: SessionId, reading: Reading) {
         let signal = Signal {
             attempt: Attempt(1),
-            source: Source::Hook,
+            source: SignalSource::Hook,
             at: self.clock.now(),
             confidence: Confidence::High,
             reading,
@@ -451,7 +453,7 @@ pub(crate) fn order(title: &str, project: &str) -> SpawnRequest {
     SpawnRequest {
         task: None,
         project: ProjectId::new(project),
-        role: Role::Worker,
+        role: SessionRole::Worker,
         title: title.into(),
         prompt: "fix it".into(),
         name: None,
@@ -626,7 +628,7 @@ impl House {
     }
 
     /// A session whose agent runs, with a token of the same name as its title.
-    pub(crate) async fn agent(&self, title: &str, project: &str, role: Role) -> SessionId {
+    pub(crate) async fn agent(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
         let id = self.spawn_as(title, project, role).await;
         self.run(id).await;
         self.give_token(title, id);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use ao_ports::{Change, EventStore, Records, StoreError};
+use ao_ports::{EventStore, RecordChange, Records, StoreError};
 use ao_store::{Options, Store};
 use camino::Utf8Path;
 
@@ -98,7 +98,7 @@ async fn change_for_ever(dir: &Utf8Path) {
             let mut n: u64 = count.map_or(0, |count| count.parse().unwrap());
             loop {
                 n += 1;
-                let pair = |shelf| Change::put(shelf, producer.to_string(), n.to_string());
+                let pair = |shelf| RecordChange::put(shelf, producer.to_string(), n.to_string());
                 store.change(vec![pair("count"), pair("double")]).await.unwrap();
                 store.append(vec![record(7)], None).await.unwrap();
                 say(format_args!("{producer} {n}"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ao_ports::{Change, EventStore, Records, StoreError};
+use ao_ports::{EventStore, RecordChange, Records, StoreError};
 use ao_store::{Options, Store, import};
 use async_trait::async_trait;
 use tokio::task::JoinSet;
@@ -17,7 +17,7 @@ ao_testkit::records_contract!(Kept::new());
 async fn changes_are_made_together_or_not_at_all() {
     let dir = DataDir::new();
     let store = dir.open();
-    store.change(vec![Change::put("s", "old", "1")]).await.unwrap();
+    store.change(vec![RecordChange::put("s", "old", "1")]).await.unwrap();
     dir.foreign()
         .execute_batch(
             "CREATE TRIGGER no_thirteen BEFORE INSERT ON records WHEN new.body = '13'
@@ -27,14 +27,14 @@ async fn changes_are_made_together_or_not_at_all() {
 
     // Sent together, so that they meet in one group.
     let (before, broken, event, behind) = tokio::join!(
-        store.change(vec![Change::put("s", "before", "1")]),
+        store.change(vec![RecordChange::put("s", "before", "1")]),
         store.change(vec![
-            Change::put("s", "new", "1"),
-            Change::remove("s", "old"),
-            Change::put("s", "bad", "13")
+            RecordChange::put("s", "new", "1"),
+            RecordChange::remove("s", "old"),
+            RecordChange::put("s", "bad", "13")
         ]),
         store.append(records([1]), None),
-        store.change(vec![Change::put("s", "behind", "1")]),
+        store.change(vec![RecordChange::put("s", "behind", "1")]),
     );
 
     before.unwrap();
@@ -49,7 +49,7 @@ async fn documents_are_there_after_a_restart_and_in_a_backup() {
     let dir = DataDir::new();
     let store = dir.open();
     store
-        .change((0..100).map(|n| Change::put("s", format!("{n:03}"), n.to_string())).collect())
+        .change((0..100).map(|n| RecordChange::put("s", format!("{n:03}"), n.to_string())).collect())
         .await
         .unwrap();
     let copy = dir.beside("copy.db");
@@ -69,7 +69,7 @@ async fn concurrent_changes_share_a_commit() {
     const CHANGES: usize = 400;
     let dir = DataDir::new();
     let store = dir.open();
-    store.change(vec![Change::put("s", "first", "0")]).await.unwrap();
+    store.change(vec![RecordChange::put("s", "first", "0")]).await.unwrap();
     let before = commits(&dir);
 
     // Another connection holds the file, so all of them are waiting when the writer gets its turn.
@@ -82,7 +82,7 @@ async fn concurrent_changes_share_a_commit() {
         changing.spawn(async move {
             // There is room for all of them in the queue, so that the same turn of this task hands it over.
             handed_over.fetch_add(1, Ordering::SeqCst);
-            store.change(vec![Change::put("s", n.to_string(), "1")]).await.unwrap();
+            store.change(vec![RecordChange::put("s", n.to_string(), "1")]).await.unwrap();
         });
     }
     while handed_over.load(Ordering::SeqCst) < CHANGES {
@@ -102,11 +102,11 @@ async fn concurrent_changes_share_a_commit() {
 async fn a_full_file_refuses_and_keeps_what_it_has() {
     let dir = DataDir::new();
     let store = Store::open(&dir, Options { max_bytes: Some(256 * 1024) }).unwrap();
-    store.change(vec![Change::put("s", "small", "1")]).await.unwrap();
+    store.change(vec![RecordChange::put("s", "small", "1")]).await.unwrap();
     let large = format!("\"{}\"", "x".repeat(512 * 1024));
-    let changes = vec![Change::remove("s", "small"), Change::put("s", "large", large)];
+    let changes = vec![RecordChange::remove("s", "small"), RecordChange::put("s", "large", large)];
     let (refused, neighbour) =
-        tokio::join!(store.change(changes), store.change(vec![Change::put("s", "neighbour", "1")]));
+        tokio::join!(store.change(changes), store.change(vec![RecordChange::put("s", "neighbour", "1")]));
     assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
     neighbour.unwrap();
     assert_eq!(keys(&store).await, ["neighbour", "small"]);
@@ -117,10 +117,10 @@ async fn a_full_file_refuses_and_keeps_what_it_has() {
 async fn who_only_reads_cannot_change_and_who_has_closed_can_do_nothing() {
     let dir = DataDir::new();
     let store = dir.open();
-    store.change(vec![Change::put("s", "k", "1")]).await.unwrap();
+    store.change(vec![RecordChange::put("s", "k", "1")]).await.unwrap();
     let reader = Store::open_read_only(&dir).unwrap();
     assert_eq!(reader.get("s", "k").await.unwrap().as_deref(), Some("1"));
-    let refused = reader.change(vec![Change::remove("s", "k")]).await.unwrap_err().to_string();
+    let refused = reader.change(vec![RecordChange::remove("s", "k")]).await.unwrap_err().to_string();
     assert!(refused.contains("opened for reading only"), "{refused}");
     store.close().await.unwrap();
     let closed = store.change(vec![]).await.unwrap_err().to_string();
@@ -133,9 +133,9 @@ async fn a_whole_export_has_the_documents_and_brings_them_back() {
     let store = dir.open();
     store.append(records(1..=2), None).await.unwrap();
     let odd = vec![
-        Change::put("issues", "b", "{\n\"text\": \"two\\nlines\"}"),
-        Change::put("issues", "a \"quoted\"", "1"),
-        Change::put("broken", "k", "{"),
+        RecordChange::put("issues", "b", "{\n\"text\": \"two\\nlines\"}"),
+        RecordChange::put("issues", "a \"quoted\"", "1"),
+        RecordChange::put("broken", "k", "{"),
     ];
     store.change(odd).await.unwrap();
 
@@ -167,7 +167,7 @@ async fn more_documents_than_are_kept_in_memory_are_exported_too() {
     let dir = DataDir::new();
     let store = dir.open();
     let body = serde_json::to_string(&"x".repeat(64 << 10)).unwrap();
-    let put = |number: u32| Change::put("issues", format!("{number:03}"), body.clone());
+    let put = |number: u32| RecordChange::put("issues", format!("{number:03}"), body.clone());
     store.change((0..200).map(put).collect()).await.unwrap();
     let mut out = Vec::new();
     assert_eq!(store.export(&mut out, ..).unwrap().records, 200);
@@ -181,7 +181,10 @@ async fn more_documents_than_are_kept_in_memory_are_exported_too() {
 async fn a_document_that_is_not_json_is_reported() {
     let dir = DataDir::new();
     let store = dir.open();
-    store.change(vec![Change::put("s", "good", "{}"), Change::put("s", "bad", "{")]).await.unwrap();
+    store
+        .change(vec![RecordChange::put("s", "good", "{}"), RecordChange::put("s", "bad", "{")])
+        .await
+        .unwrap();
     let report = store.check().unwrap();
     assert_eq!(report.records, 2);
     assert_eq!(
@@ -219,7 +222,7 @@ impl Records for Kept {
         self.store.list(shelf, prefix, after, limit).await
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         self.store.change(changes).await
     }
 }

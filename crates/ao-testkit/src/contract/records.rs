@@ -6,7 +6,7 @@
 //! ao_testkit::records_contract!(MemoryRecords::default());
 //! ```
 
-use ao_ports::{Change, Records};
+use ao_ports::{RecordChange, Records};
 
 /// Expands to one test for each story, each on documents of its own.
 #[macro_export]
@@ -35,12 +35,12 @@ macro_rules! records_contract {
 /// A document is stored exactly as it was put last, until it is removed; removing a missing one succeeds.
 pub async fn what_was_put_is_there_until_it_is_taken_away(records: &dyn Records) {
     assert_eq!(records.get("s", "k").await.unwrap(), None);
-    records.change(vec![Change::put("s", "k", r#"{"a": "Grüße\n"}"#)]).await.unwrap();
+    records.change(vec![RecordChange::put("s", "k", r#"{"a": "Grüße\n"}"#)]).await.unwrap();
     assert_eq!(records.get("s", "k").await.unwrap().as_deref(), Some(r#"{"a": "Grüße\n"}"#));
-    records.change(vec![Change::put("s", "k", "2")]).await.unwrap();
+    records.change(vec![RecordChange::put("s", "k", "2")]).await.unwrap();
     assert_eq!(records.get("s", "k").await.unwrap().as_deref(), Some("2"));
     for _ in 0..2 {
-        records.change(vec![Change::remove("s", "k")]).await.unwrap();
+        records.change(vec![RecordChange::remove("s", "k")]).await.unwrap();
         assert_eq!(records.get("s", "k").await.unwrap(), None);
     }
     records.change(vec![]).await.unwrap();
@@ -82,7 +82,7 @@ pub async fn a_list_is_read_page_by_page(records: &dyn Records) {
         let page = keys(records, "s", "p/", after.as_deref(), 10).await;
         let Some(last) = page.last() else { break };
         after = Some(last.clone());
-        records.change(vec![Change::remove("s", last)]).await.unwrap();
+        records.change(vec![RecordChange::remove("s", last)]).await.unwrap();
         seen.extend(page);
     }
     assert_eq!(seen, all);
@@ -94,11 +94,11 @@ pub async fn a_list_is_read_page_by_page(records: &dyn Records) {
 /// Of several changes to one document the last one counts.
 pub async fn changes_are_made_in_their_order(records: &dyn Records) {
     let changes = vec![
-        Change::put("s", "kept", "1"),
-        Change::put("s", "gone", "1"),
-        Change::remove("s", "kept"),
-        Change::remove("s", "gone"),
-        Change::put("s", "kept", "2"),
+        RecordChange::put("s", "kept", "1"),
+        RecordChange::put("s", "gone", "1"),
+        RecordChange::remove("s", "kept"),
+        RecordChange::remove("s", "gone"),
+        RecordChange::put("s", "kept", "2"),
     ];
     records.change(changes).await.unwrap();
     let found = records.list("s", "", None, usize::MAX).await.unwrap();
@@ -110,14 +110,14 @@ pub async fn shelves_know_nothing_of_each_other(records: &dyn Records) {
     put(records, "a", &["k", "l"]).await;
     put(records, "a%", &["k"]).await;
     put(records, "", &["z"]).await;
-    records.change(vec![Change::remove("a", "k")]).await.unwrap();
+    records.change(vec![RecordChange::remove("a", "k")]).await.unwrap();
     assert_eq!(keys(records, "a", "", None, usize::MAX).await, ["l"]);
     assert_eq!(keys(records, "a%", "", None, usize::MAX).await, ["k"]);
     assert_eq!(keys(records, "", "", None, usize::MAX).await, ["z"]);
 }
 
 async fn put(records: &dyn Records, shelf: &str, keys: &[&str]) {
-    records.change(keys.iter().map(|key| Change::put(shelf, *key, "{}")).collect()).await.unwrap();
+    records.change(keys.iter().map(|key| RecordChange::put(shelf, *key, "{}")).collect()).await.unwrap();
 }
 
 async fn keys(

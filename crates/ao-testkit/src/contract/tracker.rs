@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::{ProjectId, TaskId, Timestamp};
-use ao_ports::{Hint, Hints, NewTask, TaskEdit, TaskFilter, TaskSeen, Tracker, TrackerError};
+use ao_ports::{HintReceiver, LookHint, NewTask, TaskEdit, TaskFilter, TaskSeen, Tracker, TrackerError};
 use async_trait::async_trait;
 
 /// Time limit of every wait.
@@ -78,7 +78,7 @@ pub async fn a_task_is_as_it_was_made(bench: &dyn TrackerBench) {
         priority: -3,
         blocked_by: [first.clone()].into(),
         assignee: Some("bob".into()),
-        by: Author { login: "fixer".into(), standing: Standing::Agent },
+        by: AuthorFacts { login: "fixer".into(), standing: AuthorStanding::Agent },
         ..new(bench, "Second")
     };
     let id = tracker.create(&new).await.unwrap();
@@ -107,7 +107,7 @@ pub async fn hostile_words_stay_words(bench: &dyn TrackerBench) {
             ..new(bench, text)
         };
         let id = tracker.create(&new).await.unwrap();
-        let by = Author { login: text.to_string(), standing: Standing::Member };
+        let by = AuthorFacts { login: text.to_string(), standing: AuthorStanding::Member };
         tracker.comment(&id, &by, text, &new.body).await.unwrap();
         tracker.comment(&id, &by, text, "the same mark").await.unwrap();
         let seen = bench.tracker().task(&id).await.unwrap();
@@ -291,7 +291,7 @@ pub async fn comments_are_kept_in_order_and_once_each(bench: &dyn TrackerBench) 
     let tracker = bench.tracker();
     let id = make(bench, &*tracker, "Talk").await;
     let other = make(bench, &*tracker, "Other").await;
-    let agent = Author { login: "fixer".into(), standing: Standing::Agent };
+    let agent = AuthorFacts { login: "fixer".into(), standing: AuthorStanding::Agent };
     for (by, key, text) in [
         (&ann(), "one", "first"),
         (&agent, "two", "second\n\nwith two paragraphs"),
@@ -548,10 +548,10 @@ const HOSTILE: [&str; 12] = [
 
 /// The hints so far.
 #[derive(Clone, Default)]
-struct HintLog(Arc<Mutex<Vec<Hint>>>);
+struct HintLog(Arc<Mutex<Vec<LookHint>>>);
 
-impl Hints for HintLog {
-    fn hint(&self, hint: Hint) {
+impl HintReceiver for HintLog {
+    fn hint(&self, hint: LookHint) {
         self.0.lock().expect("no panic while held").push(hint);
     }
 }
@@ -560,7 +560,7 @@ impl HintLog {
     /// Returns true if a hint for this task comes within a moment.
     async fn soon(&self, task: &TaskId) -> bool {
         for _ in 0..50 {
-            if self.0.lock().expect("no panic while held").contains(&Hint::Task(task.clone())) {
+            if self.0.lock().expect("no panic while held").contains(&LookHint::Task(task.clone())) {
                 return true;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -602,8 +602,8 @@ async fn titles(bench: &dyn TrackerBench, tracker: &dyn Tracker, filter: TaskFil
     found.into_iter().map(|seen| seen.facts.title).collect()
 }
 
-fn ann() -> Author {
-    Author { login: "ann".into(), standing: Standing::Owner }
+fn ann() -> AuthorFacts {
+    AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner }
 }
 
 fn words(words: &[&str]) -> BTreeSet<String> {

@@ -12,9 +12,11 @@ use std::time::Duration;
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::session::CheckedOut;
 use ao_core::setup::{Environment, Origin, Setup};
-use ao_core::workspace::{KeepReason, Tree};
+use ao_core::workspace::{KeepReason, WorkspaceTree};
 use ao_core::{Attempt, Commit, ProjectId, SessionId, Timestamp};
-use ao_ports::{Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, TreeRef, Workspace};
+use ao_ports::{
+    CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, RemoveOrder, TreeRef, Workspace,
+};
 
 const SESSION: SessionId = SessionId(0x4f);
 const OTHER: SessionId = SessionId(0x50);
@@ -56,7 +58,7 @@ pub async fn another_sessions_place_is_refused(site: &WorkspaceSite<'_>) {
     let made = site.worked(SESSION, "fix").await;
     site.workspace.create(OTHER, Attempt(1), &site.plan("fix")).await.unwrap_err();
     let removal = site.workspace.remove(&site.order(OTHER, "fix", Some(&made))).await.unwrap();
-    let Removal::Kept { reasons } = removal else { panic!("it was removed") };
+    let RemovalOutcome::Kept { reasons } = removal else { panic!("it was removed") };
     assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
     assert!(Path::new(&made.path).join("fix.txt").exists());
 }
@@ -100,7 +102,7 @@ pub async fn a_process_elsewhere_keeps_it(site: &WorkspaceSite<'_>) {
     for (lived_in, kept) in [(Some(true), true), (None, true), (Some(false), false)] {
         let order = RemoveOrder { lived_in, ..site.order(SESSION, "fix", Some(&made)) };
         let removal = site.workspace.remove(&order).await.unwrap();
-        assert_eq!(matches!(removal, Removal::Kept { .. }), kept, "{lived_in:?}: {removal:?}");
+        assert_eq!(matches!(removal, RemovalOutcome::Kept { .. }), kept, "{lived_in:?}: {removal:?}");
     }
 }
 
@@ -141,7 +143,7 @@ pub async fn what_is_gone_is_removed_twice(site: &WorkspaceSite<'_>) {
         site.removed(&made).await;
     }
     let never = site.order(OTHER, "never", None);
-    assert_eq!(site.workspace.remove(&never).await.unwrap(), Removal::Removed { rescue: None });
+    assert_eq!(site.workspace.remove(&never).await.unwrap(), RemovalOutcome::Removed { rescue: None });
 }
 
 /// A workspace whose path is unknown is found by its session.
@@ -151,19 +153,25 @@ pub async fn it_is_found_by_its_session(site: &WorkspaceSite<'_>) {
     assert_eq!(site.workspace.inspect(&order.tree).await.ours, Some(true));
     assert_eq!(
         site.workspace.remove(&order).await.unwrap(),
-        Removal::Kept { reasons: vec![KeepReason::Unpushed] }
+        RemovalOutcome::Kept { reasons: vec![KeepReason::Unpushed] }
     );
     site.land(&made);
-    assert!(matches!(site.workspace.remove(&order).await.unwrap(), Removal::Removed { .. }));
+    assert!(matches!(site.workspace.remove(&order).await.unwrap(), RemovalOutcome::Removed { .. }));
     assert!(!Path::new(&made.path).exists());
 }
 
 /// The main checkout is never removed, regardless of the order.
 pub async fn the_main_checkout_is_never_removed(site: &WorkspaceSite<'_>) {
-    let main = Made { path: site.repository.display().to_string(), base: String::new(), as_found: false };
+    let main = CreatedWorkspace {
+        path: site.repository.display().to_string(),
+        base: String::new(),
+        as_found: false,
+    };
     let mut order = site.order(SESSION, "fix", Some(&main));
     order.tree.branch = "main".into();
-    let Removal::Kept { reasons } = site.workspace.remove(&order).await.unwrap() else { panic!("removed") };
+    let RemovalOutcome::Kept { reasons } = site.workspace.remove(&order).await.unwrap() else {
+        panic!("removed")
+    };
     assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
     site.workspace.clean(&order.tree).await.unwrap_err();
     assert_eq!(git(site.repository, &["status", "--porcelain"]), "");
@@ -391,17 +399,17 @@ impl WorkspaceSite<'_> {
         }
     }
 
-    fn tree(&self, session: SessionId, name: &str, made: Option<&Made>) -> TreeRef {
+    fn tree(&self, session: SessionId, name: &str, made: Option<&CreatedWorkspace>) -> TreeRef {
         TreeRef {
             session,
             project: ProjectId::new("app"),
             repository: self.repository.display().to_string(),
-            recorded: made.map(|made| Tree { path: made.path.clone(), base: made.base.clone() }),
+            recorded: made.map(|made| WorkspaceTree { path: made.path.clone(), base: made.base.clone() }),
             branch: format!("agent/{name}"),
         }
     }
 
-    fn order(&self, session: SessionId, name: &str, made: Option<&Made>) -> RemoveOrder {
+    fn order(&self, session: SessionId, name: &str, made: Option<&CreatedWorkspace>) -> RemoveOrder {
         RemoveOrder {
             tree: self.tree(session, name, made),
             teardown: vec![],
@@ -412,12 +420,12 @@ impl WorkspaceSite<'_> {
         }
     }
 
-    async fn create(&self, session: SessionId, name: &str) -> Made {
+    async fn create(&self, session: SessionId, name: &str) -> CreatedWorkspace {
         self.workspace.create(session, Attempt(1), &self.plan(name)).await.unwrap()
     }
 
     /// Creates a workspace with one commit of its own.
-    async fn worked(&self, session: SessionId, name: &str) -> Made {
+    async fn worked(&self, session: SessionId, name: &str) -> CreatedWorkspace {
         let made = self.create(session, name).await;
         fs::write(Path::new(&made.path).join("fix.txt"), "fixed\n").unwrap();
         git(made.path.as_ref(), &["add", "."]);
@@ -426,24 +434,24 @@ impl WorkspaceSite<'_> {
     }
 
     /// Merges a workspace's work into `main`.
-    fn land(&self, made: &Made) {
+    fn land(&self, made: &CreatedWorkspace) {
         git(self.repository, &["fetch", "--quiet", &made.path, "HEAD"]);
         git(self.repository, &["merge", "--quiet", "--ff-only", "FETCH_HEAD"]);
     }
 
-    async fn kept(&self, made: &Made) -> Vec<KeepReason> {
+    async fn kept(&self, made: &CreatedWorkspace) -> Vec<KeepReason> {
         let removal = self.workspace.remove(&self.order(SESSION, "fix", Some(made))).await.unwrap();
         assert!(Path::new(&made.path).join(".git").exists(), "one that is kept is whole");
         match removal {
-            Removal::Kept { reasons } => reasons,
-            Removal::Removed { .. } => panic!("it was removed"),
+            RemovalOutcome::Kept { reasons } => reasons,
+            RemovalOutcome::Removed { .. } => panic!("it was removed"),
         }
     }
 
-    async fn removed(&self, made: &Made) -> Option<String> {
+    async fn removed(&self, made: &CreatedWorkspace) -> Option<String> {
         match self.workspace.remove(&self.order(SESSION, "fix", Some(made))).await.unwrap() {
-            Removal::Removed { rescue } => rescue,
-            Removal::Kept { reasons } => panic!("it was kept: {reasons:?}"),
+            RemovalOutcome::Removed { rescue } => rescue,
+            RemovalOutcome::Kept { reasons } => panic!("it was kept: {reasons:?}"),
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared, Reporter,
+    Agent, AgentError, AnswerOrder, AnswerOutcome, DeliverOrder, DeliveryOutcome, FollowOrder,
+    LaunchPreparation, LookOrder, ProcessIo, ProgramCommand, Reporter,
 };
 use async_trait::async_trait;
 
@@ -29,14 +29,14 @@ impl Agent for FakePort {
         session: SessionId,
         attempt: Attempt,
         plan: &LaunchPlan,
-    ) -> Result<Prepared, AgentError> {
+    ) -> Result<LaunchPreparation, AgentError> {
         let passed = self.universe.before(self.life, PortCall::Prepare).await.map_err(AgentError::Failed)?;
         let prepared = prepare(&mut self.universe.lock(), session, attempt, plan);
         self.universe.after(passed).await.map_err(AgentError::Failed)?;
         Ok(prepared)
     }
 
-    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    async fn deliver(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         let passed = self.universe.before(self.life, PortCall::Deliver).await.map_err(AgentError::Failed)?;
         let mut delivered = deliver(&mut self.universe.lock(), order)?;
         if passed.times() > 1 {
@@ -48,7 +48,7 @@ impl Agent for FakePort {
 
     async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
 
-    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+    async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
         let passed = self.universe.before(self.life, PortCall::Answer).await.map_err(AgentError::Failed)?;
         let mut answered = answer(&mut self.universe.lock(), order);
         if passed.times() > 1 {
@@ -66,9 +66,14 @@ impl Agent for FakePort {
     }
 }
 
-fn prepare(inner: &mut UniverseState, session: SessionId, attempt: Attempt, plan: &LaunchPlan) -> Prepared {
+fn prepare(
+    inner: &mut UniverseState,
+    session: SessionId,
+    attempt: Attempt,
+    plan: &LaunchPlan,
+) -> LaunchPreparation {
     if plan.resume && !inner.outside.conversations.contains_key(&plan.conversation) {
-        return Prepared::NothingToResume;
+        return LaunchPreparation::NothingToResume;
     }
     // The launch carries a delivery. If an earlier launch delivered it, it is reported again and not taken again.
     let delivery = inner.log.shadow.sessions.get(&session).and_then(|session| {
@@ -78,21 +83,21 @@ fn prepare(inner: &mut UniverseState, session: SessionId, attempt: Attempt, plan
         .outside
         .plans
         .insert((session, attempt), (plan.conversation.clone(), plan.prompt.clone(), delivery));
-    Prepared::Run {
-        command: Command {
+    LaunchPreparation::Run {
+        command: ProgramCommand {
             program: "fake".into(),
             args: vec![],
             env: Default::default(),
             pass: vec![],
             secrets: vec![],
             files: vec![],
-            io: Io::Terminal,
+            io: ProcessIo::Terminal,
         },
         conversation: None,
     }
 }
 
-fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
     let begun = inner.log.ledger.was_begun(order.session, order.delivery);
     inner.must(begun, Invariant::CommitFirst, || {
         format!("delivery {} to {} is typed before it was in the log", order.delivery, order.session)
@@ -116,26 +121,32 @@ fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<Delivered,
                 process: order.process.clone(),
                 conversation: order.conversation.clone(),
             };
-            return Ok(Delivered::Held { why: "a dialog is open".into(), signals: look(inner, &order) });
+            return Ok(DeliveryOutcome::Held {
+                why: "a dialog is open".into(),
+                signals: look(inner, &order),
+            });
         }
         _ => {}
     }
     if process.person_at_keyboard {
         let typed = Signal {
             attempt: order.attempt,
-            source: Source::Terminal,
+            source: SignalSource::Terminal,
             at: inner.wall(),
             confidence: Confidence::High,
             reading: Reading::HumanTyped,
         };
-        return Ok(Delivered::Held { why: "a person's draft is in the way".into(), signals: vec![typed] });
+        return Ok(DeliveryOutcome::Held {
+            why: "a person's draft is in the way".into(),
+            signals: vec![typed],
+        });
     }
     let conversation = process.conversation.clone();
     let taken = |inner: &UniverseState| {
         let turns = inner.outside.conversations.get(&conversation)?;
         let place = turns.iter().position(|turn| turn.delivery == Some(order.delivery))?;
         let turn = outside::turn_name(&conversation, place);
-        Some(Delivered::Taken { turn, text: order.text.clone() })
+        Some(DeliveryOutcome::Taken { turn, text: order.text.clone() })
     };
     if let Some(taken) = taken(inner).filter(|_| !fake_bug) {
         return Ok(taken);
@@ -145,15 +156,15 @@ fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<Delivered,
     process.draft = Some(order.delivery);
     if process.swallows > 0 {
         process.swallows -= 1;
-        return Ok(Delivered::Written);
+        return Ok(DeliveryOutcome::Written);
     }
     process.draft = None;
     outside::take_turn(inner, key, Some(order.delivery), &order.text);
     let sure = inner.rng.u8(..4) == 0;
-    Ok(taken(inner).filter(|_| sure).unwrap_or(Delivered::Written))
+    Ok(taken(inner).filter(|_| sure).unwrap_or(DeliveryOutcome::Written))
 }
 
-fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> Answered {
+fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> AnswerOutcome {
     let key = (order.session, order.attempt);
     let asked = inner
         .log
@@ -165,13 +176,13 @@ fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> Answered {
         format!("answer {} to {} is typed before it was in the log", order.number, order.session)
     });
     match inner.outside.processes.get_mut(&key) {
-        Some(process) if process.answered >= order.number => Answered::Given,
+        Some(process) if process.answered >= order.number => AnswerOutcome::Given,
         Some(process) if process.state == AgentState::Asking && process.held => {
             process.answered = order.number;
             outside::answer(inner, key);
-            Answered::Given
+            AnswerOutcome::Given
         }
-        _ => Answered::NotAsked { why: "no dialog is open".into() },
+        _ => AnswerOutcome::NotAsked { why: "no dialog is open".into() },
     }
 }
 
@@ -186,13 +197,13 @@ fn look(inner: &UniverseState, order: &LookOrder) -> Vec<Signal> {
         confidence,
         reading,
     };
-    let screen = |reading| signal(Source::Terminal, Confidence::Low, reading);
-    let alive = |busy| signal(Source::Process, Confidence::High, Reading::Alive { busy });
+    let screen = |reading| signal(SignalSource::Terminal, Confidence::Low, reading);
+    let alive = |busy| signal(SignalSource::Process, Confidence::High, Reading::Alive { busy });
     match &process.state {
         AgentState::Dead { code } => {
-            vec![signal(Source::Process, Confidence::High, Reading::Exited { code: *code })]
+            vec![signal(SignalSource::Process, Confidence::High, Reading::Exited { code: *code })]
         }
-        _ if !process.held => vec![signal(Source::Process, Confidence::High, Reading::Unheld)],
+        _ if !process.held => vec![signal(SignalSource::Process, Confidence::High, Reading::Unheld)],
         AgentState::Booting => vec![alive(true)],
         // A long silent tool call: the screen shows no known pattern.
         AgentState::Working { silent: true } => vec![alive(true)],

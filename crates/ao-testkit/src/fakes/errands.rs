@@ -1,8 +1,8 @@
 //! A fake that runs jobs: reruns checks, checks the base, replies in threads.
 
-use ao_core::errand::{Errand, ErrandOutcome, Order};
+use ao_core::errand::{Errand, ErrandOutcome, JobOrder};
 use ao_core::pull::PullState;
-use ao_ports::{ErrandError, Errands};
+use ao_ports::{ErrandError, JobRunner};
 use async_trait::async_trait;
 
 use super::FakePort;
@@ -12,7 +12,7 @@ use crate::universe::UniverseState;
 use crate::watch::Invariant;
 
 #[async_trait]
-impl Errands for FakePort {
+impl JobRunner for FakePort {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         let passed = self.universe.before(self.life, PortCall::Errand).await.map_err(ErrandError::Later)?;
         let mut outcome = run(&mut self.universe.lock(), errand);
@@ -32,7 +32,7 @@ fn run(inner: &mut UniverseState, errand: &Errand) -> Result<ErrandOutcome, Erra
     let done = || Ok(ErrandOutcome::Done { said: String::new() });
     let chance = inner.faults.are_random();
     match &errand.order {
-        Order::Rerun { pull, check, commit, number } => {
+        JobOrder::Rerun { pull, check, commit, number } => {
             let known = inner.outside.pulls.get(pull);
             if !known.is_some_and(|facts| facts.head == *commit && facts.state == PullState::Open) {
                 return Err(ErrandError::Never("that commit is not the head any more".into()));
@@ -53,7 +53,7 @@ fn run(inner: &mut UniverseState, errand: &Errand) -> Result<ErrandOutcome, Erra
             }
             done()
         }
-        Order::CheckBase { project, commit, .. } => {
+        JobOrder::CheckBase { project, commit, .. } => {
             match inner.outside.red.contains(&(project.clone(), commit.clone())) {
                 _ if chance && inner.rng.u8(..8) == 0 => {
                     Err(ErrandError::Never("no base can be checked here".into()))
@@ -66,18 +66,18 @@ fn run(inner: &mut UniverseState, errand: &Errand) -> Result<ErrandOutcome, Erra
                 false => Ok(ErrandOutcome::BaseGreen {}),
             }
         }
-        Order::Rebase { .. } | Order::Run { .. } if chance && inner.rng.bool() => {
+        JobOrder::Rebase { .. } | JobOrder::Run { .. } if chance && inner.rng.bool() => {
             Ok(ErrandOutcome::Refused { why: "it does not go".into() })
         }
-        Order::Reply { key, .. } => {
+        JobOrder::Reply { key, .. } => {
             inner.outside.answered.insert(key.clone());
             done()
         }
-        Order::Spawn { .. }
-        | Order::Assign { .. }
-        | Order::Settle { .. }
-        | Order::Rebase { .. }
-        | Order::Run { .. }
-        | Order::Hook { .. } => done(),
+        JobOrder::Spawn { .. }
+        | JobOrder::Assign { .. }
+        | JobOrder::Settle { .. }
+        | JobOrder::Rebase { .. }
+        | JobOrder::Run { .. }
+        | JobOrder::Hook { .. } => done(),
     }
 }

@@ -14,7 +14,7 @@ mod workspace;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_engine::Slots;
+use ao_engine::AdapterSet;
 use ao_ports::{Runtime, Runtimes};
 
 pub(crate) use clock::SimClock;
@@ -34,9 +34,9 @@ pub(crate) struct FakePort {
 }
 
 /// Returns all slots of a daemon, filled with fakes.
-pub(crate) fn slots(fake: &FakePort, projects: &[ProjectId]) -> Slots {
+pub(crate) fn slots(fake: &FakePort, projects: &[ProjectId]) -> AdapterSet {
     let one = || Arc::new(fake.clone());
-    Slots {
+    AdapterSet {
         errands: Some(one() as _),
         runtimes: Runtimes::from_iter([one() as Arc<dyn Runtime>]),
         agents: [("fake".to_owned(), one() as _)].into(),

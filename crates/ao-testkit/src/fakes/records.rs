@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ao_ports::{Change, Records, StoreError};
+use ao_ports::{RecordChange, Records, StoreError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
@@ -49,7 +49,7 @@ impl Records for MemoryRecords {
             .collect())
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         for change in &changes {
             let Some(body) = &change.body else { continue };
             if let Err(err) = serde_json::from_str::<serde_json::Value>(body) {
@@ -58,7 +58,7 @@ impl Records for MemoryRecords {
             }
         }
         let mut shelves = self.shelves.lock().expect("no panic while held");
-        for Change { shelf, key, body } in changes {
+        for RecordChange { shelf, key, body } in changes {
             match body {
                 Some(body) => shelves.insert((shelf, key), body),
                 None => shelves.remove(&(shelf, key)),
@@ -140,7 +140,7 @@ impl Records for ProbedRecords {
         Ok(found)
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         if let Some(left) = self.changes_left.lock().expect("no panic while held").as_mut() {
             *left = left.checked_sub(1).ok_or_else(|| StoreError::Full { path: "records".to_owned() })?;
         }
@@ -172,7 +172,7 @@ mod tests {
     #[tokio::test]
     async fn a_document_that_is_not_json_refuses_the_whole_change() {
         let records = MemoryRecords::default();
-        let changes = vec![Change::put("a", "1", "{}"), Change::put("a", "2", "nonsense")];
+        let changes = vec![RecordChange::put("a", "1", "{}"), RecordChange::put("a", "2", "nonsense")];
         let err = records.change(changes).await.unwrap_err().to_string();
         assert!(err.contains("document `2` of `a` is not JSON"), "{err}");
         assert_eq!(records.keys(), []);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ao_core::evidence::Signal;
-use ao_ports::{Report, Reporter};
+use ao_ports::{AgentReport, Reporter};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
@@ -17,14 +17,14 @@ pub struct ReportLog {
 
 #[derive(Debug, Default)]
 struct CollectedReports {
-    all: Vec<Report>,
+    all: Vec<AgentReport>,
     /// Number of reports that [`ReportLog::next`] and [`ReportLog::unread`] have returned.
     read: usize,
 }
 
 #[async_trait]
 impl Reporter for ReportLog {
-    async fn report(&self, report: Report) {
+    async fn report(&self, report: AgentReport) {
         self.lock().all.push(report);
         self.reported.notify_waiters();
     }
@@ -32,7 +32,7 @@ impl Reporter for ReportLog {
 
 impl ReportLog {
     /// Waits for the next report.
-    pub async fn next(&self) -> Report {
+    pub async fn next(&self) -> AgentReport {
         loop {
             let reported = self.reported.notified();
             if let Some(report) = self.read_one() {
@@ -43,28 +43,28 @@ impl ReportLog {
     }
 
     /// Returns the reports that were not read yet.
-    pub fn unread(&self) -> Vec<Report> {
+    pub fn unread(&self) -> Vec<AgentReport> {
         std::iter::from_fn(|| self.read_one()).collect()
     }
 
     /// Returns a short form of all reports.
     pub fn reports(&self) -> Vec<String> {
-        let short = |report: &Report| match report {
-            Report::Signal { signal, .. } => format!("{:?}", signal.reading),
-            Report::Taken { text, .. } => format!("Taken {text:?}"),
-            Report::Flooding { .. } => "Flooding".to_owned(),
-            Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
-            Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
-            Report::ConversationGone { .. } => "ConversationGone".into(),
-            Report::LastWords { text, .. } => format!("LastWords {text:?}"),
-            Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
+        let short = |report: &AgentReport| match report {
+            AgentReport::Signal { signal, .. } => format!("{:?}", signal.reading),
+            AgentReport::Taken { text, .. } => format!("Taken {text:?}"),
+            AgentReport::Flooding { .. } => "Flooding".to_owned(),
+            AgentReport::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
+            AgentReport::Conversation { conversation, .. } => format!("Conversation {conversation}"),
+            AgentReport::ConversationGone { .. } => "ConversationGone".into(),
+            AgentReport::LastWords { text, .. } => format!("LastWords {text:?}"),
+            AgentReport::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
         };
         self.lock().all.iter().map(short).collect()
     }
 
     pub fn signals(&self) -> Vec<Signal> {
-        let signal = |report: &Report| match report {
-            Report::Signal { signal, .. } => Some(signal.clone()),
+        let signal = |report: &AgentReport| match report {
+            AgentReport::Signal { signal, .. } => Some(signal.clone()),
             _ => None,
         };
         self.lock().all.iter().filter_map(signal).collect()
@@ -77,8 +77,8 @@ impl ReportLog {
 
     /// Returns the names of the reported turns.
     pub fn turns(&self) -> Vec<String> {
-        let turn = |report: &Report| match report {
-            Report::Taken { turn, .. } => Some(turn.clone()),
+        let turn = |report: &AgentReport| match report {
+            AgentReport::Taken { turn, .. } => Some(turn.clone()),
             _ => None,
         };
         self.lock().all.iter().filter_map(turn).collect()
@@ -111,7 +111,7 @@ impl ReportLog {
         }
     }
 
-    fn read_one(&self) -> Option<Report> {
+    fn read_one(&self) -> Option<AgentReport> {
         let mut collected = self.lock();
         let report = collected.all.get(collected.read).cloned()?;
         collected.read += 1;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use ao_core::Attempt;
 use ao_core::SessionId;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::session::ProcessRef;
 use ao_ports::{
-    CensusEntry, EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder,
-    WriteOutcome,
+    CensusEntry, EndOrder, OutputPart, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
+    WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -57,7 +57,13 @@ impl Runtime for FakePort {
         Err(unable("write"))
     }
 
-    async fn output(&self, _: &ProcessRef, _: u64, _: usize, _: Duration) -> Result<Output, RuntimeError> {
+    async fn output(
+        &self,
+        _: &ProcessRef,
+        _: u64,
+        _: usize,
+        _: Duration,
+    ) -> Result<OutputPart, RuntimeError> {
         Err(unable("show output"))
     }
 
@@ -65,9 +71,14 @@ impl Runtime for FakePort {
         Err(unable("show a screen"))
     }
 
-    async fn look(&self, process: &ProcessRef) -> Life {
+    async fn look(&self, process: &ProcessRef) -> ProcessLife {
         let inner = self.universe.lock();
-        inner.outside.processes.values().find(|known| known.name == *process).map_or(Life::Unknown, life)
+        inner
+            .outside
+            .processes
+            .values()
+            .find(|known| known.name == *process)
+            .map_or(ProcessLife::Unknown, life)
     }
 
     async fn folder(&self, _: &ProcessRef) -> Option<String> {
@@ -165,12 +176,12 @@ fn end(inner: &mut UniverseState, order: &EndOrder) {
     }
 }
 
-fn life(process: &outside::SimProcess) -> Life {
+fn life(process: &outside::SimProcess) -> ProcessLife {
     match process.state {
-        AgentState::Dead { code } => Life::Gone { code },
-        _ if !process.held => Life::Unheld,
-        AgentState::Working { .. } => Life::Alive { busy: true },
-        _ => Life::Alive { busy: false },
+        AgentState::Dead { code } => ProcessLife::Gone { code },
+        _ if !process.held => ProcessLife::Unheld,
+        AgentState::Working { .. } => ProcessLife::Alive { busy: true },
+        _ => ProcessLife::Alive { busy: false },
     }
 }
 

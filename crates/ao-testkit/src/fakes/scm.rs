@@ -1,10 +1,10 @@
 //! A fake forge that tests and merges changes.
 
 use ao_core::pull::{PullFacts, PullState};
-use ao_core::queue::Part;
+use ao_core::queue::LanePart;
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
+    LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
     ThreadReply, TrackerError, Webhook,
 };
 use async_trait::async_trait;
@@ -60,7 +60,7 @@ impl Scm for FakePort {
         Ok(())
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 
@@ -72,7 +72,7 @@ impl Scm for FakePort {
 /// Tests a merge result. Changes that do not work together are red each time, unless a person wants them merged
 /// without checks; besides that, some tests fail by chance.
 fn test(inner: &mut UniverseState, order: &TestOrder) -> TestOutcome {
-    let own = Part { pull: order.pull.clone(), head: order.head.clone() };
+    let own = LanePart { pull: order.pull.clone(), head: order.head.clone() };
     let tree = inner.outside.tree(&order.base, order.ahead.iter().chain([&own]));
     if !order.checks {
         let asked = inner.log.ledger.may_skip_checks(&order.pull);
@@ -97,8 +97,8 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     inner.must(decided, Invariant::CommitFirst, || {
         format!("{} is merged before that was in the log", order.pull)
     });
-    let last = Part { pull: order.pull.clone(), head: order.head.clone() };
-    let parts: Vec<&Part> = order.with.iter().chain([&last]).collect();
+    let last = LanePart { pull: order.pull.clone(), head: order.head.clone() };
+    let parts: Vec<&LanePart> = order.with.iter().chain([&last]).collect();
     let tree = inner.outside.tree(&order.base, parts.iter().copied());
     if let Some(by) = &order.by {
         let asked = inner.log.ledger.has_asked(by, &order.pull);
@@ -114,7 +114,7 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     let tip = inner.outside.base(&order.pull.project);
     let refused =
         |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into(), in_the_way: false };
-    let landed = |inner: &UniverseState, part: &Part| match &inner.outside.pulls.get(&part.pull)?.state {
+    let landed = |inner: &UniverseState, part: &LanePart| match &inner.outside.pulls.get(&part.pull)?.state {
         PullState::Merged { commit } => Some((part.clone(), commit.clone())),
         _ => None,
     };

@@ -1,6 +1,6 @@
 //! The event log in memory: fails, fills up, loses answers; keeps every record that it confirmed.
 
-use ao_core::{Stamped, codec};
+use ao_core::{StampedEvent, codec};
 use ao_ports::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 use async_trait::async_trait;
 
@@ -80,7 +80,7 @@ fn write(inner: &mut UniverseState, record: NewRecord) {
     let NewRecord { at, kind, version, scope, body } = record;
     match codec::decode(&kind, version, &scope, &body) {
         Ok(event) => {
-            let stamped = Stamped { at, event };
+            let stamped = StampedEvent { at, event };
             watch::committed(inner, &stamped);
             inner.log.shadow.evolve(&stamped);
         }

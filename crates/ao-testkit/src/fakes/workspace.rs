@@ -4,7 +4,8 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Cleaned, Made, Removal, RemoveOrder, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError,
+    CleanedFiles, CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, Workspace, WorkspaceDrift,
+    WorkspaceError, WorkspaceSurvey,
 };
 use async_trait::async_trait;
 
@@ -21,7 +22,7 @@ impl Workspace for FakePort {
         session: SessionId,
         attempt: Attempt,
         plan: &WorkspacePlan,
-    ) -> Result<Made, WorkspaceError> {
+    ) -> Result<CreatedWorkspace, WorkspaceError> {
         let passed =
             self.universe.before(self.life, PortCall::Create).await.map_err(WorkspaceError::Failed)?;
         let made = create(&mut self.universe.lock(), session, attempt, plan)?;
@@ -40,16 +41,16 @@ impl Workspace for FakePort {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &TreeRef) -> Whereabouts {
-        Whereabouts::default()
+    async fn whereabouts(&self, _: &TreeRef) -> WorkspaceDrift {
+        WorkspaceDrift::default()
     }
 
-    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &TreeRef) -> Result<Cleaned, WorkspaceError> {
-        Ok(Cleaned { bytes: 0, paths: 0 })
+    async fn clean(&self, _: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
+        Ok(CleanedFiles { bytes: 0, paths: 0 })
     }
 
     async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
@@ -61,7 +62,7 @@ impl Workspace for FakePort {
         place(&inner, tree).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
     }
 
-    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+    async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
         let passed =
             self.universe.before(self.life, PortCall::Remove).await.map_err(WorkspaceError::Failed)?;
         let mut removal = remove(&mut self.universe.lock(), order);
@@ -78,7 +79,7 @@ fn create(
     session: SessionId,
     attempt: Attempt,
     plan: &WorkspacePlan,
-) -> Result<Made, WorkspaceError> {
+) -> Result<CreatedWorkspace, WorkspaceError> {
     let admitted = inner.log.ledger.was_admitted(session, attempt);
     inner.must(admitted, Invariant::CommitFirst, || {
         format!("a workspace is made for attempt {attempt} of {session}, which has no slot in the log")
@@ -108,7 +109,7 @@ fn create(
             inner.outside.trees.insert(path.clone(), tree);
         }
     }
-    Ok(Made { path, base, as_found: false })
+    Ok(CreatedWorkspace { path, base, as_found: false })
 }
 
 fn set_up(inner: &mut UniverseState, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
@@ -127,17 +128,17 @@ fn set_up(inner: &mut UniverseState, session: SessionId, plan: &SetUpPlan) -> Re
     Ok(())
 }
 
-fn remove(inner: &mut UniverseState, order: &RemoveOrder) -> Removal {
+fn remove(inner: &mut UniverseState, order: &RemoveOrder) -> RemovalOutcome {
     let session = order.tree.session;
     let wanted = inner.log.ledger.removal_wanted(session);
     inner.must(wanted, Invariant::CommitFirst, || {
         format!("the tree of {session} is removed without a request in the log")
     });
-    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{session}")) };
+    let gone = RemovalOutcome::Removed { rescue: Some(format!("refs/rescue/{session}")) };
     let Some(path) = place(inner, &order.tree) else { return gone };
     let reasons = order.reasons(&inner.outside.tree_facts(&path));
     if !reasons.is_empty() && inner.fake_bug != FakeBug::Workspace {
-        return Removal::Kept { reasons };
+        return RemovalOutcome::Kept { reasons };
     }
     inner.must(reasons.is_empty(), Invariant::NothingDeleted, || {
         format!("`{path}` was removed, though the gate forbids it: {reasons:?}")

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ao_core::ConversationId;
-use ao_core::budget::Spend;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::budget::UsageTotal;
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::session::ProcessRef;
-use ao_ports::{Report, StartSpec};
+use ao_ports::{AgentReport, StartSpec};
 
 use super::{AgentState, ProcessKey, SimProcess, UserTurn, WorldEvent};
 use crate::trace::TraceLine;
@@ -77,7 +77,7 @@ fn boot(inner: &mut UniverseState, key: ProcessKey) {
                 // An earlier launch delivered it: it is not taken twice, but reported.
                 Some(place) => {
                     let turn = turn_name(&conversation, place);
-                    send(inner, Report::Taken { session: key.0, attempt: key.1, turn, text });
+                    send(inner, AgentReport::Taken { session: key.0, attempt: key.1, turn, text });
                     rest(inner, key);
                 }
                 None => take_turn(inner, key, delivery, &text),
@@ -99,7 +99,7 @@ pub(crate) fn take_turn(inner: &mut UniverseState, key: ProcessKey, delivery: Op
         format!("delivery {} is a second turn of {}: {text:?}", delivery.unwrap_or(0), key.0)
     });
     inner.note(|| TraceLine::Note(format!("{} attempt {} takes {text:?}", key.0, key.1)));
-    send(inner, Report::Taken { session: key.0, attempt: key.1, turn, text: text.to_owned() });
+    send(inner, AgentReport::Taken { session: key.0, attempt: key.1, turn, text: text.to_owned() });
     let behaviour = inner.outside.behaviour(key.0).clone();
     let silent = inner.rng.u16(..1000) < behaviour.silent;
     set(inner, key, AgentState::Working { silent });
@@ -126,7 +126,13 @@ fn over(inner: &mut UniverseState, key: ProcessKey) {
         AgentState::Asking => {
             // The dialog was answered. No hook reports that.
             set(inner, key, AgentState::Working { silent: false });
-            report(inner, key, Source::Terminal, Confidence::Low, Reading::Working { doing: "again".into() });
+            report(
+                inner,
+                key,
+                SignalSource::Terminal,
+                Confidence::Low,
+                Reading::Working { doing: "again".into() },
+            );
             plan_over(inner, key, TURN_MS);
         }
         AgentState::Working { .. } => turn_over(inner, key, &behaviour),
@@ -139,13 +145,13 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
     let process = inner.outside.processes.get_mut(&key).expect("its turn is over");
     process.turns += 1;
     let (turns, path) = (process.turns, process.path.clone());
-    let spend = Spend {
+    let spend = UsageTotal {
         micros: behaviour.cost.map(|cost| cost * turns),
         turns,
         seconds: turns * 10,
-        ..Spend::default()
+        ..UsageTotal::default()
     };
-    send(inner, Report::Spent { session: key.0, attempt: key.1, spend });
+    send(inner, AgentReport::Spent { session: key.0, attempt: key.1, spend });
     if inner.rng.u16(..1000) < behaviour.messy
         && let Some(tree) = inner.outside.trees.get_mut(&path)
     {
@@ -193,7 +199,7 @@ fn rest(inner: &mut UniverseState, key: ProcessKey) {
 
 fn die(inner: &mut UniverseState, key: ProcessKey, code: Option<i32>) {
     kill(inner, key, code);
-    report(inner, key, Source::Process, Confidence::High, Reading::Exited { code });
+    report(inner, key, SignalSource::Process, Confidence::High, Reading::Exited { code });
 }
 
 /// Kills a process without a report.
@@ -210,7 +216,7 @@ pub(crate) fn lose_holder(inner: &mut UniverseState, key: ProcessKey) {
     let Some(process) = inner.outside.processes.get_mut(&key) else { return };
     process.held = false;
     if inner.rng.bool() {
-        report(inner, key, Source::Process, Confidence::High, Reading::Unheld);
+        report(inner, key, SignalSource::Process, Confidence::High, Reading::Unheld);
     }
 }
 
@@ -228,7 +234,7 @@ pub(crate) fn human_types(inner: &mut UniverseState, key: ProcessKey) {
         process.person_at_keyboard = true;
         let at = inner.elapsed() + 4_000;
         inner.outside.plan(at, WorldEvent::HandsOff(key));
-        report(inner, key, Source::Terminal, Confidence::Low, Reading::HumanTyped);
+        report(inner, key, SignalSource::Terminal, Confidence::Low, Reading::HumanTyped);
     }
 }
 
@@ -255,23 +261,23 @@ pub(crate) fn turn_name(conversation: &ConversationId, place: usize) -> String {
 fn report_hook(inner: &mut UniverseState, key: ProcessKey, reading: Reading) {
     let lost = inner.outside.behaviour(key.0).loses_hooks;
     if inner.rng.u16(..1000) >= lost {
-        report(inner, key, Source::Hook, Confidence::High, reading);
+        report(inner, key, SignalSource::Hook, Confidence::High, reading);
     }
 }
 
 fn report(
     inner: &mut UniverseState,
     key: ProcessKey,
-    source: Source,
+    source: SignalSource,
     confidence: Confidence,
     reading: Reading,
 ) {
     let signal = Signal { attempt: key.1, source, at: inner.wall(), confidence, reading };
-    send(inner, Report::Signal { session: key.0, signal });
+    send(inner, AgentReport::Signal { session: key.0, signal });
 }
 
 /// Sends a report, which may be lost, doubled, or overtaken.
-fn send(inner: &mut UniverseState, report: Report) {
+fn send(inner: &mut UniverseState, report: AgentReport) {
     let now = inner.elapsed();
     let bad = inner.outside.lossy_reports;
     let mut odd = || inner.rng.u16(..1000) < bad;

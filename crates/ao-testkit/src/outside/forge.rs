@@ -1,8 +1,8 @@
 //! Pull requests of the fake forge, and how they change.
 
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
-    ReviewVerdict, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts,
+    PullState, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
 use ao_core::{Commit, Timestamp};
 use fastrand::Rng;
@@ -27,7 +27,7 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
         base,
         draft: false,
         state: PullState::Open,
-        author: Author { login: "ao-agent".into(), standing: Standing::Agent },
+        author: AuthorFacts { login: "ao-agent".into(), standing: AuthorStanding::Agent },
         labels: Default::default(),
         mergeable: Mergeable::Clean,
         checks: vec![],
@@ -39,7 +39,7 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
 
 /// A member approves its current head.
 pub(crate) fn approve(facts: &mut PullFacts) {
-    let author = Author { login: "bob".into(), standing: Standing::Member };
+    let author = AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member };
     let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
     let (body, revision) = (String::new(), "1".to_owned());
     facts.reviews.push(ReviewFacts { id, author, verdict: ReviewVerdict::Approved, commit, body, revision });
@@ -68,14 +68,14 @@ pub(crate) fn change_randomly(rng: &mut Rng, facts: &mut PullFacts, at: Timestam
         8 => facts.mergeable = Mergeable::Conflict { files: vec!["src/lib.rs".into()] },
         9 => facts.mergeable = Mergeable::Clean,
         10 => {
-            let author = Author { login: "bob".into(), standing: Standing::Member };
+            let author = AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member };
             let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
             let verdict = if rng.bool() { ReviewVerdict::Approved } else { ReviewVerdict::ChangesRequested };
             let (body, revision) = ("please".to_owned(), "1".to_owned());
             facts.reviews.push(ReviewFacts { id, author, verdict, commit, body, revision });
         }
         _ => {
-            let author = Author { login: "lint-bot".into(), standing: Standing::Bot };
+            let author = AuthorFacts { login: "lint-bot".into(), standing: AuthorStanding::Bot };
             let id = format!("c{}", rng.u8(..3));
             let (url, revision) = ("https://forge/c".to_owned(), rng.u8(..3).to_string());
             let comment = CommentFacts { id, author, body: "a remark".into(), url, revision };

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::pull::PullFacts;
-use ao_core::queue::Part;
+use ao_core::queue::LanePart;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
-use ao_ports::Report;
+use ao_ports::AgentReport;
 use tokio::sync::Notify;
 
 pub(crate) use agents::{
@@ -82,7 +82,7 @@ pub(crate) enum WorldEvent {
     /// A person leaves the keyboard.
     HandsOff(ProcessKey),
     /// A report reaches the daemon, if there is one.
-    Report(Report),
+    Report(AgentReport),
     /// The rerun of a check has ended.
     Ran(CheckRerun),
     /// The next step of the random script.
@@ -236,7 +236,7 @@ impl OutsideWorld {
     }
 
     /// Returns the content of a commit with these heads merged into it, in order.
-    pub(crate) fn tree<'a>(&self, base: &Commit, parts: impl IntoIterator<Item = &'a Part>) -> String {
+    pub(crate) fn tree<'a>(&self, base: &Commit, parts: impl IntoIterator<Item = &'a LanePart>) -> String {
         let begun = self.trees_of.get(base).cloned().unwrap_or_else(|| base.to_string());
         // As in git, merging a head that is there already changes nothing.
         let has = |tree: &str, head: &str| tree.split('+').any(|part| part == head);

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::health::BaseVerdict;
-use ao_core::incident::{Doubt, EscalationLevel, Incident, IncidentEvent, IncidentKey, ProblemId, Subject};
+use ao_core::incident::{
+    EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentKey, ProblemId, Subject,
+};
 use ao_core::project::ProjectEvent;
 use ao_core::pull::{CheckState, PullEvent};
 use ao_core::{ProjectId, PullId, State};
@@ -74,7 +76,7 @@ pub(super) fn incident(inner: &mut UniverseState, key: &IncidentKey, event: &Inc
     let alarms = &mut inner.log.ledger.alarms;
     match event {
         IncidentEvent::Doubted {
-            doubt: Doubt::Chance { .. } | Doubt::BaseMended { .. } | Doubt::BaseRed {},
+            doubt: FailureDoubt::Chance { .. } | FailureDoubt::BaseMended { .. } | FailureDoubt::BaseRed {},
             ..
         } => {
             alarms.doubted.insert(key.clone());
@@ -113,7 +115,7 @@ pub(super) fn goes_on(incident: &Incident) -> bool {
 
 /// Returns true if it waits for the base, or for a reply to its answer.
 pub(super) fn waits(incident: &Incident) -> bool {
-    incident.doubt == Some(Doubt::BaseRed {})
+    incident.doubt == Some(FailureDoubt::BaseRed {})
         || (incident.level == EscalationLevel::Agent
             && incident.answered.as_ref() == Some(&incident.revision))
 }

@@ -1,11 +1,11 @@
 //! Invariants once the faults have stopped and everything has settled.
 
-use ao_core::evidence::Activity;
+use ao_core::evidence::AgentActivity;
 use ao_core::incident::EscalationLevel;
-use ao_core::queue::Entry;
+use ao_core::queue::QueueEntry;
 use ao_core::schedule::{obstacle, would_yield};
 use ao_core::session::{Phase, Session};
-use ao_core::{SessionId, Stamped, State, codec};
+use ao_core::{SessionId, StampedEvent, State, codec};
 
 use super::Invariant::{self, *};
 use super::alarms::waits;
@@ -25,7 +25,7 @@ pub(crate) fn replays(inner: &mut UniverseState) {
     let mut state = State::default();
     for record in &inner.log.records {
         match codec::decode(&record.kind, record.version, &record.scope, &record.body) {
-            Ok(event) => state.evolve(&Stamped { at: record.at, event }),
+            Ok(event) => state.evolve(&StampedEvent { at: record.at, event }),
             Err(err) => return inner.broken(LogReplays, err.to_string()),
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn at_rest(inner: &mut UniverseState) {
             broken.push((ReasonsShown, format!("{} {what}", session.id)));
         }
         let listens = matches!(session.phase, Phase::Running { .. })
-            && session.judgement.activity == Activity::Idle
+            && session.judgement.activity == AgentActivity::Idle
             && session.holds.is_empty();
         if listens && !session.outbox.is_empty() {
             let what = format!("{} is idle, and messages wait: {:?}", session.id, session.outbox);
@@ -110,7 +110,7 @@ pub(crate) fn at_rest(inner: &mut UniverseState) {
     let queues =
         shadow.projects.iter().flat_map(|(id, project)| project.queues().map(move |queue| (id, queue)));
     for (id, queue) in queues {
-        let moves = |entry: &&Entry| queue.paused.is_none() || entry.request.is_some();
+        let moves = |entry: &&QueueEntry| queue.paused.is_none() || entry.request.is_some();
         let forgotten = queue.entries.iter().filter(moves).find(|entry| entry.held.is_none());
         if let Some(entry) = forgotten.filter(|_| queue.base.is_some()) {
             let pull = &entry.pull;
@@ -158,7 +158,7 @@ fn stuck_in(state: &State, session: &Session) -> Option<String> {
         | Phase::Starting { .. }
         | Phase::Stopping { .. }
         | Phase::Retrying { .. } => Some(format!("is still {:?}", session.phase)),
-        Phase::Running { .. } if session.judgement.activity == Activity::Exited => {
+        Phase::Running { .. } if session.judgement.activity == AgentActivity::Exited => {
             Some("counts as running, and its process has ended".into())
         }
         _ => None,

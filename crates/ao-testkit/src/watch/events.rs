@@ -2,11 +2,11 @@
 
 use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
-use ao_core::evidence::Activity;
+use ao_core::evidence::AgentActivity;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKey};
 use ao_core::notice::NoticeEvent;
-use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Role, Session, SessionEvent};
-use ao_core::{Event, SessionId, Stamped, Timestamp};
+use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionRole};
+use ao_core::{Event, SessionId, StampedEvent, Timestamp};
 
 use super::Invariant::{self, *};
 use super::ledger::{IncidentCounts, MessagePlace, NoticeProgress, RetryCounts};
@@ -14,7 +14,7 @@ use super::{alarms, queue};
 use crate::universe::UniverseState;
 
 /// Records an event in the ledger, before it is applied to the shadow.
-pub(crate) fn committed(inner: &mut UniverseState, stamped: &Stamped) {
+pub(crate) fn committed(inner: &mut UniverseState, stamped: &StampedEvent) {
     match &stamped.event {
         Event::Session(id, event) => {
             if let SessionEvent::DeliveryFailed { delivery, .. } = event {
@@ -70,7 +70,7 @@ pub(crate) fn commit_over(inner: &mut UniverseState) {
 /// Records the problems whose news is given up with a delivery.
 fn give_up(inner: &mut UniverseState, id: SessionId, delivery: u32) {
     let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
-    let by = if session.spec.role == Role::Orchestrator {
+    let by = if session.spec.role == SessionRole::Orchestrator {
         EscalationLevel::Orchestrator
     } else {
         EscalationLevel::Agent
@@ -299,9 +299,9 @@ fn may_type(
 ) -> Result<(), &'static str> {
     let steer = session.spec.agent.abilities.steer;
     match session.judgement.activity {
-        Activity::Idle | Activity::Blocked => {}
-        Activity::Working | Activity::Starting if interrupt || steer => {}
-        Activity::NeedsInput => return Err("typed into a dialog"),
+        AgentActivity::Idle | AgentActivity::Blocked => {}
+        AgentActivity::Working | AgentActivity::Starting if interrupt || steer => {}
+        AgentActivity::NeedsInput => return Err("typed into a dialog"),
         _ => return Err("typed into a turn, or at an agent of which nothing is known"),
     }
     match session.evidence.human_typed {

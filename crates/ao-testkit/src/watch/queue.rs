@@ -1,6 +1,6 @@
 //! Invariants of each event of a merge queue.
 
-use ao_core::queue::{Entry, Lane, MergeQueue, QueueEvent, Rejection};
+use ao_core::queue::{Lane, MergeQueue, QueueEntry, QueueEvent, QueueRejection};
 use ao_core::{ProjectId, PullId};
 
 use super::Invariant::{FairRejection, LandsInOrder};
@@ -39,12 +39,14 @@ pub(super) fn queue(inner: &mut UniverseState, project: &ProjectId, event: &Queu
         QueueEvent::Rejected { pull, reason, .. } => {
             let lane = queue.lane_of(pull);
             let fair = match reason {
-                Rejection::Red { .. } => lane.is_some_and(|lane| lane.parts.len() == 1 && is_first(lane)),
-                Rejection::Conflict { .. } => {
+                QueueRejection::Red { .. } => {
+                    lane.is_some_and(|lane| lane.parts.len() == 1 && is_first(lane))
+                }
+                QueueRejection::Conflict { .. } => {
                     lane.is_some_and(|lane| lane.parts[0].pull == *pull && is_first(lane))
                 }
-                Rejection::Broken { .. } | Rejection::Vetoed { .. } => true,
-                Rejection::Held { .. } => requested(pull),
+                QueueRejection::Broken { .. } | QueueRejection::Vetoed { .. } => true,
+                QueueRejection::Held { .. } => requested(pull),
             };
             (!fair).then(|| (FairRejection, format!("{pull} is sent back, and its test was {lane:?}")))
         }
@@ -56,7 +58,7 @@ pub(super) fn queue(inner: &mut UniverseState, project: &ProjectId, event: &Queu
 }
 
 /// Returns how urgent an entry is: a request comes before every number.
-fn urgency(entry: &Entry) -> (bool, i32) {
+fn urgency(entry: &QueueEntry) -> (bool, i32) {
     (entry.request.is_some(), entry.priority)
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::{Effect, Input, Moment, Refusal, Scope, SessionId, Stamped, State};
-use ao_engine::Rules;
+use ao_core::{Effect, Input, Moment, Refusal, Scope, SessionId, StampedEvent, State};
+use ao_engine::EngineRules;
 
 use super::Invariant;
 use super::alarms::no_dead_ends;
@@ -16,11 +16,11 @@ const AT_ONCE: u32 = 4000;
 
 pub(crate) struct WatchedRules {
     pub(crate) universe: Arc<SimUniverse>,
-    pub(crate) rules: Arc<dyn Rules>,
+    pub(crate) rules: Arc<dyn EngineRules>,
 }
 
-impl Rules for WatchedRules {
-    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+impl EngineRules for WatchedRules {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
         let tick = input == Input::Tick;
         let was_due = tick && state.next_due().is_some_and(|due| due <= moment.at);
         let traced = self.universe.lock().trace.on().then(|| Box::new(input.clone()));

@@ -1,7 +1,7 @@
 //! The status of an agent.
 
-use ao_core::evidence::{Reading, Source};
-use ao_core::session::{Role, StatusWord};
+use ao_core::evidence::{Reading, SignalSource};
+use ao_core::session::{SessionRole, StatusWord};
 use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
 /// acceptance: S1
@@ -12,7 +12,7 @@ fn a_lost_stop_is_noticed_within_a_minute_with_a_reason() {
     world.run_for(60);
     world.behaviour(session, AgentBehaviour { loses_hooks: 1000, ..AgentBehaviour::default() });
     world.send(session, "go on").unwrap();
-    world.agent_shows(session, Source::Hook, Reading::Working { doing: "thinking".into() });
+    world.agent_shows(session, SignalSource::Hook, Reading::Working { doing: "thinking".into() });
     assert_eq!(world.status(session).0, StatusWord::Working);
     // The turn takes at most ten seconds; its end is never reported.
     world.run_for(70);
@@ -28,7 +28,7 @@ fn twenty_silent_minutes_with_a_busy_child_are_work() {
     world.default_behaviour(AgentBehaviour { silent: 1000, turn_ms: 180_000, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(15);
-    world.agent_shows(session, Source::Hook, Reading::Working { doing: "cargo build".into() });
+    world.agent_shows(session, SignalSource::Hook, Reading::Working { doing: "cargo build".into() });
     world.run_for(1200);
     assert_eq!((world.status(session).0, world.living()), (StatusWord::Working, 1));
     let judgement = ao_core::evidence::judge(&world.session(session).evidence, world.now());
@@ -70,7 +70,8 @@ fn a_granted_permission_clears_the_question_without_an_event() {
 #[test]
 fn an_orchestrator_that_is_idle_for_two_hours_is_not_stuck_and_looking_changes_nothing() {
     let mut world = SimWorld::calm();
-    let session = world.spawn(SpawnSpec { role: Some(Role::Orchestrator), ..SpawnSpec::default() }).unwrap();
+    let session =
+        world.spawn(SpawnSpec { role: Some(SessionRole::Orchestrator), ..SpawnSpec::default() }).unwrap();
     world.run_for(7200);
     assert_eq!((world.status(session).0, world.notified()), (StatusWord::Idle, vec![]));
     let before = world.session(session);

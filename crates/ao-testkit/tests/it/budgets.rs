@@ -1,7 +1,7 @@
 //! Budgets and what they stop.
 
 use ao_core::Refusal;
-use ao_core::budget::{Limits, dollars};
+use ao_core::budget::{SpendLimits, dollars};
 use ao_core::session::{SessionInput, StatusWord};
 use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
@@ -10,7 +10,7 @@ use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised() {
     let mut world = SimWorld::calm();
     world.default_behaviour(AgentBehaviour { cost: Some(600_000), ..AgentBehaviour::default() });
-    let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
+    let limits = SpendLimits { micros: Some(1_000_000), ..SpendLimits::default() };
     let session = world.spawn(SpawnSpec { limits, ..SpawnSpec::default() }).unwrap();
     world.run_for(60);
     world.send(session, "second turn").unwrap();
@@ -24,7 +24,7 @@ fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised()
     assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
     let same = world.send_input(session, SessionInput::Resume { limits: None });
     assert!(matches!(same, Err(Refusal::Budget { .. })), "{same:?}");
-    let more = Limits { micros: Some(5_000_000), ..Limits::default() };
+    let more = SpendLimits { micros: Some(5_000_000), ..SpendLimits::default() };
     world.send_input(session, SessionInput::Resume { limits: Some(more) }).unwrap();
     world.run_for(60);
     assert_eq!(world.turns_with("third turn"), 1);
@@ -35,7 +35,7 @@ fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised()
 #[test]
 fn without_cost_data_turns_are_counted_and_the_cost_is_unknown() {
     let mut world = SimWorld::calm();
-    let limits = Limits { micros: Some(1), turns: Some(2), ..Limits::default() };
+    let limits = SpendLimits { micros: Some(1), turns: Some(2), ..SpendLimits::default() };
     let session = world.spawn(SpawnSpec { limits, ..SpawnSpec::default() }).unwrap();
     world.run_for(60);
     assert_eq!(dollars(world.session(session).usage.spend.micros), "unknown");

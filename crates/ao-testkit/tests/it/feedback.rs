@@ -1,7 +1,7 @@
 //! News from the forge.
 
 use ao_core::incident::IncidentKind;
-use ao_core::{Settings, pull::CheckState};
+use ao_core::{DaemonSettings, pull::CheckState};
 use ao_testkit::{SimWorld, SpawnSpec};
 
 pub(crate) fn failed() -> CheckState {
@@ -69,7 +69,7 @@ fn a_check_that_flips_twenty_times_is_reported_a_bounded_number_of_times() {
         world.check(&pull, CheckState::Pending);
         world.run_for(400);
     }
-    let attempts = Settings::default().reaction(&IncidentKind::CiFailed).attempts as usize;
+    let attempts = DaemonSettings::default().reaction(&IncidentKind::CiFailed).attempts as usize;
     // No message is configured, so the default one is sent.
     assert_eq!(world.turns_with("A check failed on your pull request."), attempts);
     assert_eq!(world.notified().len(), 1, "{:?}", world.notified());

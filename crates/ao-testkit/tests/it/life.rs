@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
-use ao_core::{Input, Refusal, Settings};
+use ao_core::{DaemonSettings, Input, Refusal};
 use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
 /// acceptance: L3
@@ -23,7 +23,7 @@ fn twenty_concurrent_spawns_of_one_issue_give_one_session_and_the_refusals_name_
 /// acceptance: L6
 #[test]
 fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_queue_survives_a_restart() {
-    let mut world = SimWorld::with(Settings { max_live: 4, ..Settings::default() });
+    let mut world = SimWorld::with(DaemonSettings { max_live: 4, ..DaemonSettings::default() });
     for _ in 0..20 {
         world.spawn(SpawnSpec::default()).unwrap();
     }
@@ -57,7 +57,7 @@ fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_queue_survives_a_restar
 /// acceptance: L6
 #[test]
 fn with_too_little_memory_a_session_waits_and_says_so() {
-    let mut world = SimWorld::with(Settings { min_free_mb: 500, ..Settings::default() });
+    let mut world = SimWorld::with(DaemonSettings { min_free_mb: 500, ..DaemonSettings::default() });
     world.ask(Input::Host { free_mb: 100 }).unwrap();
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
@@ -89,7 +89,7 @@ fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
 /// acceptance: L1
 #[test]
 fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
-    let mut world = SimWorld::with(Settings { max_live: 10, ..Settings::default() });
+    let mut world = SimWorld::with(DaemonSettings { max_live: 10, ..DaemonSettings::default() });
     let sessions: Vec<_> = (0..10)
         .map(|_| {
             let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
@@ -120,7 +120,7 @@ fn an_agent_that_cannot_be_kept_up_is_tried_a_bounded_number_of_times() {
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(3600);
     assert_eq!(world.status(session).0, StatusWord::Exited);
-    assert_eq!(world.count("session.launched"), 1 + Settings::default().restarts as usize);
+    assert_eq!(world.count("session.launched"), 1 + DaemonSettings::default().restarts as usize);
     assert_eq!(world.notified().len(), 1, "{:?}", world.notified());
     world.expect_at_rest();
 }

@@ -1,7 +1,7 @@
 //! Messages, from the request until the agent has read them.
 
 use ao_core::SessionId;
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::session::{AgentAbilities, StatusWord};
 use ao_testkit::{AgentBehaviour, Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
@@ -50,7 +50,7 @@ fn an_unreported_dialog_is_found_when_a_message_meets_it() {
     world.send(session, "ask me something").unwrap();
     world.run_for(60);
     // The end of the turn is found by a look; the dialog is not reported, and the agent counts as idle.
-    world.agent_shows(session, Source::Hook, Reading::Idle);
+    world.agent_shows(session, SignalSource::Hook, Reading::Idle);
     world.send(session, "hello there").unwrap();
     world.run_for(60);
     assert_eq!((world.status(session).0, world.turns_with("hello there")), (StatusWord::NeedsInput, 0));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_ports::{Io, Reporter, Runtime};
+use ao_ports::{ProcessIo, Reporter, Runtime};
 use ao_testkit::contract::runtime::RuntimeBench;
 use ao_testkit::pty::PtyRuntime;
 use async_trait::async_trait;
@@ -16,8 +16,8 @@ impl RuntimeBench for InMemory {
         self.0.clone()
     }
 
-    fn io(&self) -> Io {
-        Io::Terminal
+    fn io(&self) -> ProcessIo {
+        ProcessIo::Terminal
     }
 }
 

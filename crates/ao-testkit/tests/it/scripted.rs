@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Command, Io, ProcessRef, Runtime, StartSpec};
+use ao_ports::{ProcessIo, ProcessRef, ProgramCommand, Runtime, StartSpec};
 use ao_testkit::pty::PtyRuntime;
 use ao_testkit::scripted::{AgentHome, program};
 use tempfile::TempDir;
@@ -32,14 +32,14 @@ async fn start(folder: TempDir, script: &str, args: &[&str]) -> Stage {
         set("SCRIPTED_SCRIPT", script.to_owned()),
         set("SCRIPTED_HOOK", format!("cat >>{0}; echo >>{0}", folder.path().join("hooks").display())),
     ]);
-    let command = Command {
+    let command = ProgramCommand {
         program: program().display().to_string(),
         args: args.iter().map(ToString::to_string).collect(),
         env,
         pass: vec![],
         secrets: vec![],
         files: vec![],
-        io: Io::Terminal,
+        io: ProcessIo::Terminal,
     };
     let runtime = PtyRuntime::default();
     let path = folder.path().display().to_string();
@@ -85,7 +85,7 @@ impl Stage {
                 }
             }
             loop {
-                if let Life::Gone { code } = self.runtime.look(&self.process).await {
+                if let ProcessLife::Gone { code } = self.runtime.look(&self.process).await {
                     return code;
                 }
                 tokio::task::yield_now().await;

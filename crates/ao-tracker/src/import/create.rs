@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, TaskId};
 use ao_ports::{TaskEdit, Tracker, TrackerError};
 
@@ -31,7 +31,7 @@ pub enum Outcome {
 pub async fn bring_in(
     tracker: &dyn Tracker,
     project: &ProjectId,
-    by: &Author,
+    by: &AuthorFacts,
     drafts: &[IssueDraft],
     dry_run: bool,
 ) -> Result<Vec<ImportResult>, TrackerError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use serde_json::{Map, Value};
 
 use super::{ImportError, IssueDraft, bounded, few_enough};
@@ -137,7 +137,7 @@ fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, S
 /// Returns the author, if given. The standing comes from GitHub and is never derived from a login, which anyone can
 /// choose: a name that ends in `[bot]` is no bot. Where GitHub does not report it (`gh issue list` does not), the
 /// author counts as an outsider.
-fn author(entry: &Map<String, Value>) -> Option<Author> {
+fn author(entry: &Map<String, Value>) -> Option<AuthorFacts> {
     let who = entry.get("user").or_else(|| entry.get("author")).and_then(Value::as_object);
     let association = text(entry, "author_association").or_else(|| text(entry, "authorAssociation"));
     if who.is_none() && association.is_none() {
@@ -152,13 +152,13 @@ fn author(entry: &Map<String, Value>) -> Option<Author> {
             || who.get("is_bot").or_else(|| who.get("isBot")) == Some(&Value::Bool(true))
     });
     let standing = match association {
-        _ if is_bot => Standing::Bot,
-        Some("OWNER") => Standing::Owner,
-        Some("MEMBER") => Standing::Member,
-        Some("COLLABORATOR") => Standing::Collaborator,
-        _ => Standing::Outsider,
+        _ if is_bot => AuthorStanding::Bot,
+        Some("OWNER") => AuthorStanding::Owner,
+        Some("MEMBER") => AuthorStanding::Member,
+        Some("COLLABORATOR") => AuthorStanding::Collaborator,
+        _ => AuthorStanding::Outsider,
     };
-    Some(Author { login: login.filter(plain).unwrap_or("somebody unknown").to_owned(), standing })
+    Some(AuthorFacts { login: login.filter(plain).unwrap_or("somebody unknown").to_owned(), standing })
 }
 
 /// Returns the first assignee: here an issue has only one.

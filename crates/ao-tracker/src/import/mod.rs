@@ -8,7 +8,7 @@ mod markdown;
 
 use std::collections::BTreeSet;
 
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, TaskId};
 use ao_ports::NewTask;
 
@@ -33,14 +33,14 @@ pub struct IssueDraft {
     pub assignee: Option<String>,
     pub closed: bool,
     /// The author at the source. If absent, the person who imports it counts as the author.
-    pub author: Option<Author>,
+    pub author: Option<AuthorFacts>,
     /// The indexes of earlier drafts that have to be done first.
     pub blocked_by: Vec<usize>,
 }
 
 impl IssueDraft {
     /// Converts to a new task. `blocked_by` are the tasks created from the drafts that it refers to.
-    pub fn task(&self, project: &ProjectId, by: &Author, blocked_by: BTreeSet<TaskId>) -> NewTask {
+    pub fn task(&self, project: &ProjectId, by: &AuthorFacts, blocked_by: BTreeSet<TaskId>) -> NewTask {
         NewTask {
             project: project.clone(),
             title: self.title.clone(),

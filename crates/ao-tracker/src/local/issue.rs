@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::TrackerError;
 
@@ -27,7 +27,7 @@ pub(crate) struct Issue {
     pub(crate) blocked_by: BTreeSet<u64>,
     pub(crate) assignee: Option<String>,
     pub(crate) closed: bool,
-    pub(crate) author: Option<Author>,
+    pub(crate) author: Option<AuthorFacts>,
     /// The key that it was created with.
     pub(crate) key: Option<String>,
     pub(crate) created: Timestamp,
@@ -38,7 +38,7 @@ pub(crate) struct Issue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IssueComment {
     pub(crate) key: Option<String>,
-    pub(crate) author: Author,
+    pub(crate) author: AuthorFacts,
     pub(crate) body: String,
     pub(crate) at: Timestamp,
 }

@@ -14,9 +14,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_core::pull::Author;
+use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, Timestamp};
-use ao_ports::{Change, Clock, Records, StoreError, TrackerError};
+use ao_ports::{Clock, RecordChange, Records, StoreError, TrackerError};
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ struct IssueDoc {
     blocked_by: BTreeSet<u64>,
     assignee: Option<String>,
     closed: bool,
-    author: Option<Author>,
+    author: Option<AuthorFacts>,
     key: Option<String>,
     created: Timestamp,
     updated: Timestamp,
@@ -65,7 +65,7 @@ struct IssueDoc {
 #[derive(Debug, Serialize, Deserialize)]
 struct CommentDoc {
     key: Option<String>,
-    author: Author,
+    author: AuthorFacts,
     body: String,
     at: Timestamp,
 }
@@ -120,18 +120,18 @@ impl RecordStorage {
     }
 
     /// Replaces a document, together with its entry in the order of changes.
-    fn put(&self, changes: &mut Vec<Change>, was: Option<&IssueDoc>, is: &IssueDoc) {
+    fn put(&self, changes: &mut Vec<RecordChange>, was: Option<&IssueDoc>, is: &IssueDoc) {
         if let Some(was) = was {
-            changes.push(Change::remove(SHELF, self.changed_key(was)));
+            changes.push(RecordChange::remove(SHELF, self.changed_key(was)));
             if was.closed != is.closed {
-                changes.push(Change::remove(SHELF, self.issue_key(was.number, was.closed)));
+                changes.push(RecordChange::remove(SHELF, self.issue_key(was.number, was.closed)));
             }
         }
         changes.push(put(self.issue_key(is.number, is.closed), is));
         changes.push(put(self.changed_key(is), &is.closed));
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), TrackerError> {
+    async fn change(&self, changes: Vec<RecordChange>) -> Result<(), TrackerError> {
         self.records.change(changes).await.map_err(failed)
     }
 
@@ -325,8 +325,8 @@ fn number_of(place: &str) -> Option<u64> {
     place.rsplit_once('/')?.1.parse().ok()
 }
 
-fn put(key: String, body: &impl Serialize) -> Change {
-    Change::put(SHELF, key, serde_json::to_string(body).expect("plain data can be written as JSON"))
+fn put(key: String, body: &impl Serialize) -> RecordChange {
+    RecordChange::put(SHELF, key, serde_json::to_string(body).expect("plain data can be written as JSON"))
 }
 
 fn parsed<T: DeserializeOwned>(key: &str, body: &str) -> Result<T, TrackerError> {

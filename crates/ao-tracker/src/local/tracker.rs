@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{
-    Clock, Hint, Hints, NewTask, Quota, Records, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen,
-    Tracker, TrackerAbilities, TrackerError, Webhook,
+    Clock, HintReceiver, LookHint, NewTask, Quota, Records, TaskComment, TaskEdit, TaskFilter, TaskPage,
+    TaskSeen, Tracker, TrackerAbilities, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -153,7 +153,10 @@ impl LocalTracker {
                 closed: issue.closed,
                 // Only users of this daemon, or people who can write to this repository, can create one. Imported
                 // issues keep the standing that their author has at the source.
-                trusted: issue.author.as_ref().is_none_or(|author| author.standing != Standing::Outsider),
+                trusted: issue
+                    .author
+                    .as_ref()
+                    .is_none_or(|author| author.standing != AuthorStanding::Outsider),
                 branch: None,
                 author: issue.author.clone(),
             },
@@ -306,7 +309,13 @@ impl Tracker for LocalTracker {
     }
 
     /// An empty `key` does not deduplicate: such a comment is added each time.
-    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError> {
+    async fn comment(
+        &self,
+        task: &TaskId,
+        by: &AuthorFacts,
+        key: &str,
+        text: &str,
+    ) -> Result<(), TrackerError> {
         let body = issue::body("a comment", text)?;
         if body.is_empty() {
             return Err(TrackerError::refused("a comment needs some text"));
@@ -331,23 +340,25 @@ impl Tracker for LocalTracker {
         self.edit(task, &TaskEdit { closed: Some(true), ..TaskEdit::default() }).await
     }
 
-    async fn watch(&self, hints: Arc<dyn Hints>) {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         let mut news = self.news.subscribe();
         if let Some(files) = &self.files {
-            return files.watch(news, |number| hints.hint(Hint::Task(task_id(&self.project, number)))).await;
+            return files
+                .watch(news, |number| hints.hint(LookHint::Task(task_id(&self.project, number))))
+                .await;
         }
         loop {
             match news.recv().await {
-                Ok(number) => hints.hint(Hint::Task(task_id(&self.project, number))),
+                Ok(number) => hints.hint(LookHint::Task(task_id(&self.project, number))),
                 Err(broadcast::error::RecvError::Lagged(_)) => {
-                    hints.hint(Hint::Project(self.project.clone()));
+                    hints.hint(LookHint::Project(self.project.clone()));
                 }
                 Err(broadcast::error::RecvError::Closed) => return,
             }
         }
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Err(TrackerError::BadWebhook { why: "local issues have no webhooks".into() })
     }
 
@@ -366,6 +377,6 @@ impl fmt::Debug for LocalTracker {
     }
 }
 
-fn author(by: &Author) -> Result<Author, TrackerError> {
-    Ok(Author { login: issue::word("an author", &by.login)?, standing: by.standing })
+fn author(by: &AuthorFacts) -> Result<AuthorFacts, TrackerError> {
+    Ok(AuthorFacts { login: issue::word("an author", &by.login)?, standing: by.standing })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use ao_core::Timestamp;
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_ports::{NewTask, TaskEdit, Tracker, TrackerError};
 use ao_testkit::contract::tracker::TrackerBench;
 use insta::assert_snapshot;
@@ -26,7 +26,7 @@ async fn a_new_issue_is_a_file_that_people_like_to_read() {
         ..bench.new_task("Fix the login: \"now\"")
     };
     let id = tracker.create(&new).await.unwrap();
-    let agent = Author { login: "fixer".into(), standing: Standing::Agent };
+    let agent = AuthorFacts { login: "fixer".into(), standing: AuthorStanding::Agent };
     tracker.comment(&id, &ann(), "", "Still so.").await.unwrap();
     tracker.comment(&id, &agent, "ses_4f/1", "Fixed.").await.unwrap();
 

@@ -1,7 +1,7 @@
 //! Lists of others become issues, once.
 
 use ao_core::TaskId;
-use ao_core::pull::Standing;
+use ao_core::pull::AuthorStanding;
 use ao_ports::{TaskFilter, Tracker};
 use ao_testkit::contract::tracker::TrackerBench;
 use ao_tracker::import::{self, ImportError, IssueDraft, Outcome, bring_in};
@@ -182,17 +182,17 @@ async fn an_author_keeps_the_standing_that_github_gives_them() {
         format!(r#""user": {{"login": "{user}", "type": "{kind}"}}, "author_association": "{association}""#)
     };
     for (said, standing) in [
-        (rest("ann", "User", "OWNER"), Some(Standing::Owner)),
-        (rest("bob", "User", "MEMBER"), Some(Standing::Member)),
-        (rest("eve", "User", "COLLABORATOR"), Some(Standing::Collaborator)),
-        (rest("renovate[bot]", "Bot", "NONE"), Some(Standing::Bot)),
-        (rest("owner[bot]", "User", "NONE"), Some(Standing::Outsider)),
-        (rest("mallory (owner)", "User", "CONTRIBUTOR"), Some(Standing::Outsider)),
-        (rest("m", "User", "FIRST_TIME_CONTRIBUTOR"), Some(Standing::Outsider)),
-        (rest("m", "User", "owner"), Some(Standing::Outsider)),
-        (r#""author": {"login": "ann", "is_bot": false}"#.into(), Some(Standing::Outsider)),
-        (r#""author": {"login": "app/x", "is_bot": true}"#.into(), Some(Standing::Bot)),
-        (r#""author_association": "NONE""#.into(), Some(Standing::Outsider)),
+        (rest("ann", "User", "OWNER"), Some(AuthorStanding::Owner)),
+        (rest("bob", "User", "MEMBER"), Some(AuthorStanding::Member)),
+        (rest("eve", "User", "COLLABORATOR"), Some(AuthorStanding::Collaborator)),
+        (rest("renovate[bot]", "Bot", "NONE"), Some(AuthorStanding::Bot)),
+        (rest("owner[bot]", "User", "NONE"), Some(AuthorStanding::Outsider)),
+        (rest("mallory (owner)", "User", "CONTRIBUTOR"), Some(AuthorStanding::Outsider)),
+        (rest("m", "User", "FIRST_TIME_CONTRIBUTOR"), Some(AuthorStanding::Outsider)),
+        (rest("m", "User", "owner"), Some(AuthorStanding::Outsider)),
+        (r#""author": {"login": "ann", "is_bot": false}"#.into(), Some(AuthorStanding::Outsider)),
+        (r#""author": {"login": "app/x", "is_bot": true}"#.into(), Some(AuthorStanding::Bot)),
+        (r#""author_association": "NONE""#.into(), Some(AuthorStanding::Outsider)),
         (r#""state": "open""#.into(), None),
     ] {
         let drafts = import::github(&format!(r#"[{{"number": 1, "title": "x", {said}}}]"#)).unwrap();
@@ -204,7 +204,7 @@ async fn an_author_keeps_the_standing_that_github_gives_them() {
             let kept = seen.facts.author.clone().unwrap();
             assert_eq!(kept.standing, standing.unwrap_or(ann().standing), "{said}");
             let picked_up = ao_core::task::may_pick_up(&seen.task, &seen.facts);
-            assert_eq!(picked_up.is_err(), standing == Some(Standing::Outsider), "{said}");
+            assert_eq!(picked_up.is_err(), standing == Some(AuthorStanding::Outsider), "{said}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{NewTask, TaskFilter, Tracker};
 use ao_testkit::contract::tracker::TrackerBench;
@@ -133,6 +133,6 @@ impl TrackerBench for Bench {
     }
 }
 
-pub(crate) fn ann() -> Author {
-    Author { login: "ann".into(), standing: Standing::Owner }
+pub(crate) fn ann() -> AuthorFacts {
+    AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_core::TaskId;
-use ao_ports::{Hint, Hints, Tracker};
+use ao_ports::{HintReceiver, LookHint, Tracker};
 
 use crate::support::Bench;
 
@@ -113,9 +113,9 @@ async fn watching(bench: &Bench, story: impl AsyncFnOnce(&Heard)) {
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<TaskId>>>);
 
-impl Hints for Heard {
-    fn hint(&self, hint: Hint) {
-        let Hint::Task(task) = hint else { panic!("{hint:?}") };
+impl HintReceiver for Heard {
+    fn hint(&self, hint: LookHint) {
+        let LookHint::Task(task) = hint else { panic!("{hint:?}") };
         self.0.lock().unwrap().push(task);
     }
 }

@@ -9,8 +9,8 @@ use ao_core::setup::Origin;
 use ao_core::workspace::{KeepReason, TreeFacts, reasons_against_discard, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, TreeRef,
-    Whereabouts, WorkFound, Workspace, WorkspaceError,
+    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
+    RemoveOrder, TreeRef, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };
 use async_trait::async_trait;
 
@@ -47,7 +47,11 @@ impl Clones {
         Ok(paths::of(&self.folder, tree)?.map(|path| (source, path)))
     }
 
-    async fn surveyed(&self, source: &Repository, tree: &TreeRef) -> Result<Option<Surveyed>, TreeError> {
+    async fn surveyed(
+        &self,
+        source: &Repository,
+        tree: &TreeRef,
+    ) -> Result<Option<WorkspaceSurvey>, TreeError> {
         let Some(path) = paths::of(&self.folder, tree)?.filter(|path| path.symlink_metadata().is_ok()) else {
             return Ok(None);
         };
@@ -57,7 +61,7 @@ impl Clones {
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
         let (bytes, ignored_bytes) = sizes.await.unwrap_or_default();
-        Ok(Some(Surveyed {
+        Ok(Some(WorkspaceSurvey {
             session: Some(tree.session),
             path: path.display().to_string(),
             bytes,
@@ -68,7 +72,11 @@ impl Clones {
     }
 
     /// Lists entries among the clones of these projects that are none of the known ones.
-    async fn strangers(&self, trees: &[TreeRef], known: &[Surveyed]) -> Result<Vec<Surveyed>, TreeError> {
+    async fn strangers(
+        &self,
+        trees: &[TreeRef],
+        known: &[WorkspaceSurvey],
+    ) -> Result<Vec<WorkspaceSurvey>, TreeError> {
         let mut projects: Vec<_> = trees.iter().map(|tree| &tree.project).collect();
         projects.dedup();
         let mut strangers = vec![];
@@ -80,7 +88,7 @@ impl Clones {
                 }
                 let whole = vec![path.clone()];
                 let size = tokio::task::spawn_blocking(move || size::freed(&whole));
-                strangers.push(Surveyed {
+                strangers.push(WorkspaceSurvey {
                     session: None,
                     bytes: size.await.unwrap_or_default(),
                     path: path.display().to_string(),
@@ -113,7 +121,7 @@ impl Workspace for Clones {
         session: SessionId,
         _attempt: Attempt,
         plan: &WorkspacePlan,
-    ) -> Result<Made, WorkspaceError> {
+    ) -> Result<CreatedWorkspace, WorkspaceError> {
         let source = self.source(&plan.repository).await?;
         if let Origin::Tree { path } = &plan.origin {
             let why =
@@ -143,7 +151,7 @@ impl Workspace for Clones {
         self.shared.end_programs(session, path).await
     }
 
-    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts {
+    async fn whereabouts(&self, tree: &TreeRef) -> WorkspaceDrift {
         let (source, path) = match self.found(tree).await {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
@@ -152,7 +160,7 @@ impl Workspace for Clones {
         whereabouts::look(&kind, &path, tree.session, &tree.branch, &source.settings).await
     }
 
-    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+    async fn capture(&self, tree: &TreeRef) -> Result<CapturedWorkspace, WorkspaceError> {
         let Some((source, path)) = self.found(tree).await? else {
             return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
@@ -170,7 +178,11 @@ impl Workspace for Clones {
         Ok(rebase::rebase(&source, &own, order).await?)
     }
 
-    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(
+        &self,
+        repository: &str,
+        trees: &[TreeRef],
+    ) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
         let source = self.source(repository).await?;
         let mut surveyed = vec![];
         for tree in trees {
@@ -188,9 +200,9 @@ impl Workspace for Clones {
         }
     }
 
-    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, tree: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
         let Some((source, path)) = self.found(tree).await? else {
-            return Ok(Cleaned { bytes: 0, paths: 0 });
+            return Ok(CleanedFiles { bytes: 0, paths: 0 });
         };
         let _here = self.shared.queues.turn(&path).await;
         Ok(clean::clean(&OwnTree::clone_of(&source, &path, tree.session)?).await?)
@@ -208,7 +220,7 @@ impl Workspace for Clones {
         judged::facts(&source, &path, tree, process_inside).await
     }
 
-    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+    async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
         let tree = &order.tree;
         let source = self.source(&tree.repository).await?;
         let place = paths::of(&self.folder, tree)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
-use ao_ports::Made;
+use ao_ports::CreatedWorkspace;
 
 use super::{paths, settings};
 use crate::error::TreeError;
@@ -23,7 +23,7 @@ pub(super) async fn create(
     path: &Path,
     session: SessionId,
     plan: &WorkspacePlan,
-) -> Result<Made, TreeError> {
+) -> Result<CreatedWorkspace, TreeError> {
     if let Some(marker) = TreeMarker::read(&path.join(".git"))? {
         if marker.session != session {
             return Err(TreeError::CloneTaken { path: path.to_owned() });
@@ -65,8 +65,8 @@ pub(super) async fn create(
     Ok(made(path, &start.commit))
 }
 
-fn made(path: &Path, base: &str) -> Made {
-    Made { path: path.display().to_string(), base: base.to_owned(), as_found: false }
+fn made(path: &Path, base: &str) -> CreatedWorkspace {
+    CreatedWorkspace { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 /// Removes the leftovers of an interrupted creation under its temporary name. No agent has worked there.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use ao_core::workspace::KeepReason;
 use ao_core::{ProjectId, SessionId};
-use ao_ports::{Removal, RemoveOrder};
+use ao_ports::{RemovalOutcome, RemoveOrder};
 
 use super::{create, judged, paths};
 use crate::error::TreeError;
@@ -28,7 +28,7 @@ pub(super) async fn remove(
     shared: &GitWorkspaces,
     source: &Repository,
     order: &RemoveOrder,
-) -> Result<Removal, TreeError> {
+) -> Result<RemovalOutcome, TreeError> {
     let folder = paths::folder(clones, &order.tree.project)?;
     let doomed = paths::being_deleted(&folder, order.tree.session);
     delete(&doomed).await?;
@@ -36,11 +36,15 @@ pub(super) async fn remove(
     clear_up(source, &folder, order).await?;
     let path = match paths::of(clones, &order.tree)? {
         Some(path) if path.symlink_metadata().is_ok() => path,
-        _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.tree.session).await? }),
+        _ => {
+            return Ok(RemovalOutcome::Removed {
+                rescue: rescue::known(&source.git, order.tree.session).await?,
+            });
+        }
     };
     let reasons = judged(source, &path, order).await;
     if !reasons.is_empty() {
-        return Ok(Removal::Kept { reasons });
+        return Ok(RemovalOutcome::Kept { reasons });
     }
     let rescue = leave_rescue(source, &path, order).await?;
     let going = paths::being_removed(&folder, order.tree.session);
@@ -52,7 +56,7 @@ pub(super) async fn remove(
     if !reasons.is_empty() {
         // If it cannot be moved back, the next removal or creation does it.
         fs::rename(&going, &path).map_err(TreeError::file("move back into place", &going))?;
-        return Ok(Removal::Kept { reasons });
+        return Ok(RemovalOutcome::Kept { reasons });
     }
     fs::rename(&going, &doomed).map_err(TreeError::file("set aside to be deleted", &going))?;
     if let Some(head) = source.commit(&fetch::pull_ref(order.tree.session)).await? {
@@ -64,7 +68,7 @@ pub(super) async fn remove(
     if path.symlink_metadata().is_ok() {
         return Err(TreeError::StillWritten { path, err: None });
     }
-    Ok(Removal::Removed { rescue: Some(rescue) })
+    Ok(RemovalOutcome::Removed { rescue: Some(rescue) })
 }
 
 /// Moves a clone back that a removal has moved away and not judged since. If its path is taken, it stays where it is,

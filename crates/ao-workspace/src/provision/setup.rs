@@ -6,7 +6,7 @@ use std::time::Duration;
 use ao_core::effect::SetUpPlan;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId};
-use ao_ports::environment::{DATA_DIR, SESSION, SETUP, Wanted, compose};
+use ao_ports::environment::{DATA_DIR, ProgramVariables, SESSION, SETUP, compose};
 use ao_ports::secret::secrets_in;
 use ao_ports::{RemoveOrder, WorkspaceError};
 use ao_process::{Mark, secrets};
@@ -141,7 +141,7 @@ impl SetupRun<'_> {
         }
         // There is no user to answer. Without this, git would wait for an answer until the time is up.
         environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());
-        let wanted = Wanted {
+        let wanted = ProgramVariables {
             session: self.session,
             attempt: self.attempt,
             pass: &environment.pass,

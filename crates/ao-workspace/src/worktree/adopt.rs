@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ao_core::SessionId;
-use ao_ports::Made;
+use ao_ports::CreatedWorkspace;
 
 use crate::error::TreeError;
 use crate::marker::{AdoptedMarker, TreeMarker};
@@ -16,7 +16,7 @@ pub(super) async fn adopt(
     repository: &Repository,
     session: SessionId,
     path: &str,
-) -> Result<Made, TreeError> {
+) -> Result<CreatedWorkspace, TreeError> {
     let path = Path::new(path);
     let no = |why: &str| TreeError::NotAdoptable { path: path.to_owned(), why: why.to_owned() };
     if same(path, &repository.root) {
@@ -45,7 +45,7 @@ pub(super) async fn adopt(
             base
         }
     };
-    Ok(Made { path: place.display().to_string(), base, as_found: true })
+    Ok(CreatedWorkspace { path: place.display().to_string(), base, as_found: true })
 }
 
 /// Marks a worktree of ours as available for one session. It stays its maker's.

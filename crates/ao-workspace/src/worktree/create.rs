@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
-use ao_ports::Made;
+use ao_ports::CreatedWorkspace;
 
 use super::paths::{self, FOLDER};
 use super::undo_removal;
@@ -32,7 +32,7 @@ pub(super) async fn create(
     path: &Path,
     session: SessionId,
     plan: &WorkspacePlan,
-) -> Result<Made, TreeError> {
+) -> Result<CreatedWorkspace, TreeError> {
     if undo_removal::is_under_way(repository, session) {
         // A removal was interrupted. The session is needed after all, so the rest of its tree is restored.
         undo_removal::wait_for_removal(repository, session).await?;
@@ -63,8 +63,8 @@ pub(super) async fn create(
     Ok(made(path, &intent.base))
 }
 
-fn made(path: &Path, base: &str) -> Made {
-    Made { path: path.display().to_string(), base: base.to_owned(), as_found: false }
+fn made(path: &Path, base: &str) -> CreatedWorkspace {
+    CreatedWorkspace { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 /// The existing state.

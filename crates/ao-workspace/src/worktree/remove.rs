@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, RemoveOrder, TreeRef};
+use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef};
 
 use super::{adopt, create, judged, paths, undo_removal};
 use crate::error::TreeError;
@@ -21,7 +21,7 @@ pub(super) async fn remove(
     shared: &GitWorkspaces,
     repository: &Repository,
     order: &RemoveOrder,
-) -> Result<Removal, TreeError> {
+) -> Result<RemovalOutcome, TreeError> {
     undo_removal::wait_for_removal(repository, order.tree.session).await?;
     {
         let _turn = shared.queues.turn(&repository.common_dir).await;
@@ -40,7 +40,7 @@ pub(super) async fn remove(
         Some(path) if path.symlink_metadata().is_ok() => path,
         Some(gone) => return already_gone(repository, order, &gone, false).await,
         None => {
-            return Ok(Removal::Removed {
+            return Ok(RemovalOutcome::Removed {
                 rescue: rescue::known(&repository.git, order.tree.session).await?,
             });
         }
@@ -48,7 +48,7 @@ pub(super) async fn remove(
     let reasons = judged(repository, &path, order).await;
     if !reasons.is_empty() {
         adopt::release(repository, order.tree.session, &path)?;
-        return Ok(Removal::Kept { reasons });
+        return Ok(RemovalOutcome::Kept { reasons });
     }
     let tree = OwnTree::worktree(repository, &path, order.tree.session)?;
     // The gate found nothing uncommitted. Changes since then are saved by this, and not lost.
@@ -61,7 +61,7 @@ pub(super) async fn remove(
         let reasons = judged_again(repository, order, &tree, &last).await;
         if !matches!(&reasons, Ok(reasons) if reasons.is_empty()) {
             undo_removal::done(repository, order.tree.session).await?;
-            return Ok(Removal::Kept { reasons: reasons? });
+            return Ok(RemovalOutcome::Kept { reasons: reasons? });
         }
     }
     if TreeMarker::read(&tree.git_dir)?.is_some_and(|marker| marker.read_only) {
@@ -71,7 +71,7 @@ pub(super) async fn remove(
     drop_branch(repository, order, &rescue).await?;
     // Last of all: an interrupted call leaves a record of what is still to be done.
     undo_removal::done(repository, order.tree.session).await?;
-    Ok(Removal::Removed { rescue: Some(rescue) })
+    Ok(RemovalOutcome::Removed { rescue: Some(rescue) })
 }
 
 /// Makes the final check in git's stead, right before it deletes. Changes after the check are in the rescue ref, except
@@ -168,7 +168,7 @@ async fn already_gone(
     order: &RemoveOrder,
     path: &Path,
     judged: bool,
-) -> Result<Removal, TreeError> {
+) -> Result<RemovalOutcome, TreeError> {
     let listed = repository.worktrees().await?;
     if let Some(entry) = at(&listed, path)
         && let Some(git_dir) = repository.git_dir_of(path)
@@ -181,7 +181,7 @@ async fn already_gone(
         create::forget_entry(repository, entry).await?;
     }
     let Some(rescue) = rescue::known(&repository.git, order.tree.session).await? else {
-        return Ok(Removal::Removed { rescue: None });
+        return Ok(RemovalOutcome::Removed { rescue: None });
     };
     // Unless an earlier call has judged it, the folder could not be examined; then the branch is deleted only if its
     // commits are kept elsewhere as well.
@@ -193,7 +193,7 @@ async fn already_gone(
     {
         drop_branch(repository, order, &rescue).await?;
     }
-    Ok(Removal::Removed { rescue: Some(rescue) })
+    Ok(RemovalOutcome::Removed { rescue: Some(rescue) })
 }
 
 /// Deletes the branch if the rescue ref keeps all of it and no worktree has it checked out; also the ref of its pull

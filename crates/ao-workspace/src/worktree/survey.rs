@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
-use ao_ports::{Surveyed, TreeRef};
+use ao_ports::{TreeRef, WorkspaceSurvey};
 use futures::future::join_all;
 
 use super::judged;
@@ -16,7 +16,10 @@ use crate::repository::{Repository, same};
 use crate::{clean, size};
 use ao_git::Git;
 
-pub(super) async fn survey(repository: &Repository, trees: &[TreeRef]) -> Result<Vec<Surveyed>, TreeError> {
+pub(super) async fn survey(
+    repository: &Repository,
+    trees: &[TreeRef],
+) -> Result<Vec<WorkspaceSurvey>, TreeError> {
     let mut ours: Vec<(&TreeRef, PathBuf)> = vec![];
     for tree in trees {
         let place = paths::of(repository, tree)?;
@@ -26,7 +29,7 @@ pub(super) async fn survey(repository: &Repository, trees: &[TreeRef]) -> Result
     let looks = ours.iter().zip(inside).map(|((tree, path), inside)| async move {
         let facts = judged::facts(repository, path, tree, inside).await;
         let (bytes, ignored_bytes) = sizes(repository, path).await;
-        Surveyed {
+        WorkspaceSurvey {
             session: Some(tree.session),
             path: path.display().to_string(),
             bytes,
@@ -43,7 +46,7 @@ pub(super) async fn survey(repository: &Repository, trees: &[TreeRef]) -> Result
         let reason = if marker.is_some() { KeepReason::UnknownSession } else { KeepReason::NotOurs };
         let path = path.display().to_string();
         // None of our records names it, so no removal of ours would take it.
-        surveyed.push(Surveyed {
+        surveyed.push(WorkspaceSurvey {
             session: None,
             path,
             bytes,

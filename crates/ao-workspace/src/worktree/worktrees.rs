@@ -8,8 +8,8 @@ use ao_core::setup::Origin;
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, RebaseOrder, RebaseOutcome, Removal, RemoveOrder, Surveyed, TreeRef,
-    Whereabouts, WorkFound, Workspace, WorkspaceError,
+    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
+    RemoveOrder, TreeRef, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };
 use async_trait::async_trait;
 
@@ -66,7 +66,7 @@ impl Workspace for Worktrees {
         session: SessionId,
         _attempt: Attempt,
         plan: &WorkspacePlan,
-    ) -> Result<Made, WorkspaceError> {
+    ) -> Result<CreatedWorkspace, WorkspaceError> {
         let repository = self.shared.repository(Path::new(&plan.repository)).await?;
         if let Origin::Tree { path } = &plan.origin {
             let _turn = self.shared.queues.turn(&repository.common_dir).await;
@@ -94,7 +94,7 @@ impl Workspace for Worktrees {
         self.shared.end_programs(session, path).await
     }
 
-    async fn whereabouts(&self, tree: &TreeRef) -> Whereabouts {
+    async fn whereabouts(&self, tree: &TreeRef) -> WorkspaceDrift {
         let (repository, path) = match self.found(tree).await {
             Ok(Some(found)) => found,
             not => return whereabouts::nowhere(not.err()),
@@ -103,7 +103,7 @@ impl Workspace for Worktrees {
         whereabouts::look(&kind, &path, tree.session, &tree.branch, &repository.settings).await
     }
 
-    async fn capture(&self, tree: &TreeRef) -> Result<Captured, WorkspaceError> {
+    async fn capture(&self, tree: &TreeRef) -> Result<CapturedWorkspace, WorkspaceError> {
         let Some((repository, path)) = self.found(tree).await? else {
             return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
@@ -121,7 +121,11 @@ impl Workspace for Worktrees {
         Ok(rebase::rebase(&repository, &own, order).await?)
     }
 
-    async fn survey(&self, repository: &str, trees: &[TreeRef]) -> Result<Vec<Surveyed>, WorkspaceError> {
+    async fn survey(
+        &self,
+        repository: &str,
+        trees: &[TreeRef],
+    ) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
         let repository = self.shared.repository(Path::new(repository)).await?;
         Ok(survey::survey(&repository, trees).await?)
     }
@@ -134,9 +138,9 @@ impl Workspace for Worktrees {
         }
     }
 
-    async fn clean(&self, tree: &TreeRef) -> Result<Cleaned, WorkspaceError> {
+    async fn clean(&self, tree: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
         let Some((repository, path)) = self.found(tree).await? else {
-            return Ok(Cleaned { bytes: 0, paths: 0 });
+            return Ok(CleanedFiles { bytes: 0, paths: 0 });
         };
         let _here = self.shared.queues.turn(&path).await;
         Ok(clean::clean(&OwnTree::worktree(&repository, &path, tree.session)?).await?)
@@ -154,7 +158,7 @@ impl Workspace for Worktrees {
         judged::facts(&repository, &path, tree, process_inside).await
     }
 
-    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+    async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
         let repository = self.repository_of(&order.tree).await?;
         let _here = self.shared.queues.turn(&remove::queue_of(&repository, &order.tree)).await;
         if !order.teardown.is_empty()

@@ -8,7 +8,7 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Made, Removal, Workspace, WorkspaceError};
+use ao_ports::{CreatedWorkspace, RemovalOutcome, Workspace, WorkspaceError};
 
 use crate::support::{Repo, SESSION, git};
 
@@ -19,7 +19,7 @@ async fn adopt(
     session: SessionId,
     origin: Origin,
     branch: &str,
-) -> Result<Made, WorkspaceError> {
+) -> Result<CreatedWorkspace, WorkspaceError> {
     let plan = WorkspacePlan { origin, branch: branch.into(), ..repo.plan("fix") };
     repo.worktrees.create(session, Attempt(1), &plan).await
 }
@@ -76,7 +76,7 @@ async fn the_head_of_a_pull_request_becomes_the_sessions_branch() {
     assert_eq!(repo.worktrees.inspect(&order.tree).await.unpushed, Some(true));
     git(made.path.as_ref(), &["reset", "--quiet", "--hard", "HEAD~1"]);
     let removal = repo.worktrees.remove(&order).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
     assert_eq!(
         repo.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pull", "refs/heads"]),
         "refs/heads/main"
@@ -107,7 +107,9 @@ async fn a_worktree_is_used_as_it_is_found_and_never_removed() {
 
     let told = adopt(&repo, OTHER, tree(&hand), "hand").await.unwrap_err().to_string();
     assert!(told.contains("it is the worktree of another session"), "{told}");
-    let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else { panic!("removed") };
+    let RemovalOutcome::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
+        panic!("removed")
+    };
     assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
     assert_eq!(fs::read_to_string(hand.join("draft.txt")).unwrap(), "mine");
     adopt(&repo, OTHER, tree(&hand), "hand").await.expect("the first session has let go of it");

@@ -96,6 +96,6 @@ async fn other_layouts_of_refs_are_read_too() {
     let again = repo.worktrees.create(SESSION, Attempt(2), &repo.plan("fix")).await.unwrap();
     assert_eq!(again.path, tree.path.display().to_string());
     let removal = repo.remove(&tree.path).await;
-    assert!(matches!(removal, ao_ports::Removal::Removed { rescue: Some(_) }), "{removal:?}");
+    assert!(matches!(removal, ao_ports::RemovalOutcome::Removed { rescue: Some(_) }), "{removal:?}");
     assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main");
 }

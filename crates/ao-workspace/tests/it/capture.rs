@@ -7,7 +7,7 @@ use std::process::Command;
 use ao_core::Commit;
 use ao_git::Git;
 use ao_git::forecast::Scratch;
-use ao_ports::{Captured, Workspace};
+use ao_ports::{CapturedWorkspace, Workspace};
 
 use crate::support::Repo;
 
@@ -20,7 +20,7 @@ struct Taken {
 
 impl Taken {
     async fn new(repo: &Repo, tree: &Path) -> Taken {
-        let Captured { commit, pack } = repo.worktrees.capture(&repo.tree(tree)).await.unwrap();
+        let CapturedWorkspace { commit, pack } = repo.worktrees.capture(&repo.tree(tree)).await.unwrap();
         let (scratch, root) = (tempfile::tempdir().unwrap(), repo.path());
         let taken = Taken { commit: commit.to_string(), scratch, root };
         if !pack.is_empty() {
@@ -74,7 +74,7 @@ async fn a_tree_without_changes_is_its_head_and_one_in_the_middle_of_a_merge_too
     let order = repo.tree(&tree.path);
     let take = || repo.worktrees.capture(&order);
     let head = tree.git(&["rev-parse", "HEAD"]);
-    assert_eq!(take().await.unwrap(), Captured { commit: Commit::new(&head), pack: vec![] });
+    assert_eq!(take().await.unwrap(), CapturedWorkspace { commit: Commit::new(&head), pack: vec![] });
     let changed = tree.git(&["diff", "--name-only", "main", "HEAD"]);
     repo.commit(&changed, "otherwise\n");
     let merge = Command::new("git").args(["merge", "main"]).current_dir(&tree.path).output().unwrap();

@@ -8,7 +8,7 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, TreeRef, Workspace};
+use ao_ports::{CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, Workspace};
 use ao_workspace::{Clones, Options};
 use tempfile::TempDir;
 
@@ -31,22 +31,22 @@ impl Site {
         self.folder.path().canonicalize().unwrap().join("app")
     }
 
-    async fn create(&self) -> Made {
+    async fn create(&self) -> CreatedWorkspace {
         self.clones.create(SESSION, Attempt(1), &self.repo.plan("fix")).await.unwrap()
     }
 
-    fn tree(&self, made: &Made) -> TreeRef {
+    fn tree(&self, made: &CreatedWorkspace) -> TreeRef {
         self.repo.tree(made.path.as_ref())
     }
 
-    fn order(&self, made: &Made) -> RemoveOrder {
+    fn order(&self, made: &CreatedWorkspace) -> RemoveOrder {
         self.repo.order(made.path.as_ref())
     }
 
-    async fn kept(&self, made: &Made) -> Vec<KeepReason> {
+    async fn kept(&self, made: &CreatedWorkspace) -> Vec<KeepReason> {
         match self.clones.remove(&self.order(made)).await.unwrap() {
-            Removal::Kept { reasons } => reasons,
-            Removal::Removed { .. } => panic!("it was removed"),
+            RemovalOutcome::Kept { reasons } => reasons,
+            RemovalOutcome::Removed { .. } => panic!("it was removed"),
         }
     }
 }
@@ -71,7 +71,7 @@ async fn its_remote_is_the_sources_remote_and_tells_what_that_has() {
     assert_eq!(site.kept(&made).await, [KeepReason::Unpushed]);
     at(&["push", "--quiet", "origin", "agent/fix"]);
     let removal = site.clones.remove(&site.order(&made)).await.unwrap();
-    assert_eq!(removal, Removal::Removed { rescue: Some("refs/ao/rescue/ses_4f".into()) });
+    assert_eq!(removal, RemovalOutcome::Removed { rescue: Some("refs/ao/rescue/ses_4f".into()) });
     assert_eq!(fs::read_dir(site.place()).unwrap().count(), 0);
 }
 
@@ -160,7 +160,7 @@ async fn branches_and_tags_that_only_it_has_keep_it() {
     at(&["branch", "--quiet", "-D", "aside"]);
     assert_eq!(site.kept(&made).await, [KeepReason::Unpushed]);
     at(&["tag", "-d", "v1"]);
-    assert!(matches!(site.clones.remove(&site.order(&made)).await.unwrap(), Removal::Removed { .. }));
+    assert!(matches!(site.clones.remove(&site.order(&made)).await.unwrap(), RemovalOutcome::Removed { .. }));
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn one_that_was_cut_off_while_made_or_removed_is_done_again() {
 
     fs::rename(&made.path, site.place().join(".removing-ses_4f")).unwrap();
     let removal = site.clones.remove(&site.order(&made)).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
     assert_eq!(fs::read_dir(site.place()).unwrap().count(), 0);
 }
 
@@ -201,7 +201,7 @@ async fn a_clone_that_was_moved_and_not_judged_is_not_deleted() {
     aside();
     let by_session = removal(TreeRef { recorded: None, ..site.tree(&made) });
     let removal = site.clones.remove(&by_session).await.unwrap();
-    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Untracked] });
+    assert_eq!(removal, RemovalOutcome::Kept { reasons: vec![KeepReason::Untracked] });
     assert_eq!(site.create().await, made, "a creation takes it back as well");
     assert!(path.join("last.txt").exists() && !going.exists());
 
@@ -217,7 +217,7 @@ async fn a_clone_that_was_moved_and_not_judged_is_not_deleted() {
     fs::rename(path, site.place().join(".deleting-ses_4f")).unwrap();
     fs::remove_dir_all(site.place().join(".deleting-ses_4f/.git")).unwrap();
     let removal = site.clones.remove(&site.order(&made)).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
     assert_eq!(fs::read_dir(site.place()).unwrap().count(), 0);
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use ao_core::Attempt;
-use ao_core::setup::{Environment, Secret, SecretSource};
+use ao_core::setup::{Environment, SecretRef, SecretSource};
 use ao_ports::{RemoveOrder, TreeRef, WorkspaceError};
 use ao_workspace::provision;
 
@@ -114,7 +114,7 @@ async fn a_secret_reaches_the_command_and_not_the_log() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), format!("{secret}\n")).unwrap();
     let from = SecretSource::File(file.path().display().to_string());
-    bench.plan.environment.secrets = vec![Secret { name: "KEY".into(), from }];
+    bench.plan.environment.secrets = vec![SecretRef { name: "KEY".into(), from }];
     let going = async {
         until(|| bench.log().contains("\nkey=").then_some(())).await;
         fs::write(bench.path().join("go"), "").unwrap();
@@ -132,7 +132,7 @@ async fn a_secret_reaches_the_command_and_not_the_log() {
 async fn a_secret_that_cannot_be_read_fails_the_set_up_before_any_command() {
     let mut bench = Bench::with_commands(&["touch ran"]).await;
     let from = SecretSource::File("/nowhere/key".into());
-    bench.plan.environment.secrets = vec![Secret { name: "KEY".into(), from }];
+    bench.plan.environment.secrets = vec![SecretRef { name: "KEY".into(), from }];
     let (why, _) = bench.failure().await;
     assert!(why.contains("`KEY`") && why.contains("/nowhere/key"), "{why}");
     assert!(!bench.path().join("ran").exists());
@@ -252,7 +252,7 @@ async fn teardown_has_the_environment_of_its_order_and_tells_no_secret() {
     bench.desk("fix").await;
     let key = bench.options.logs.with_file_name("key");
     fs::write(&key, "hush-hush\n").unwrap();
-    let secret = Secret { name: "KEY".into(), from: SecretSource::File(key.display().to_string()) };
+    let secret = SecretRef { name: "KEY".into(), from: SecretSource::File(key.display().to_string()) };
     let environment = Environment {
         pass: vec!["CARGO_MANIFEST_DIR".into()],
         set: [("STAGE".to_owned(), "review".to_owned())].into(),

@@ -4,11 +4,11 @@ use std::fs;
 
 use ao_core::setup::Origin;
 use ao_core::{Attempt, PullId, SessionId};
-use ao_ports::{Removal, Workspace, WorkspaceError};
+use ao_ports::{RemovalOutcome, Workspace, WorkspaceError};
 
 use crate::support::{DAMAGES, Repo, SESSION, git, half_made};
 
-fn failure(result: Result<ao_ports::Made, WorkspaceError>, repo: &Repo) -> String {
+fn failure(result: Result<ao_ports::CreatedWorkspace, WorkspaceError>, repo: &Repo) -> String {
     result.unwrap_err().to_string().replace(&repo.path().display().to_string(), "[repo]")
 }
 
@@ -51,7 +51,7 @@ async fn a_half_made_one_is_finished() {
         assert_eq!(git(&path, &["branch", "--show-current"]), "agent/fix", "{damage}");
         assert_eq!(git(&path, &["config", "user.name"]), "Agent ses_4f", "{damage}");
         assert!(!repo.path().join(".git/ao/making/ses_4f").exists(), "{damage}");
-        assert!(matches!(repo.remove(&path).await, Removal::Removed { .. }), "{damage}");
+        assert!(matches!(repo.remove(&path).await, RemovalOutcome::Removed { .. }), "{damage}");
     }
 }
 
@@ -163,7 +163,7 @@ async fn a_tree_that_is_only_to_be_read_is_closed_to_writing() {
     order.tree.branch = plan.branch.clone();
     assert_eq!(repo.worktrees.whereabouts(&order.tree).await.wrong, [""; 0]);
     let removed = repo.worktrees.remove(&order).await.unwrap();
-    assert!(matches!(removed, Removal::Removed { .. }), "{removed:?}");
+    assert!(matches!(removed, RemovalOutcome::Removed { .. }), "{removed:?}");
     assert!(!tree.exists());
     assert_eq!(git(&repo.path(), &["branch", "--list", &plan.branch]), "");
 }

@@ -1,7 +1,7 @@
 //! Work that is thrown away: shown first, gone then, and kept in a rescue ref for a while.
 
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, RemoveOrder, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef, Workspace};
 
 use crate::support::{Repo, git, removal};
 
@@ -20,8 +20,9 @@ async fn a_discard_shows_what_goes_and_leaves_all_of_it_in_a_rescue_ref() {
     assert!(work.commits[0].ends_with(" fix"), "{:?}", work.commits);
 
     let kept = repo.worktrees.remove(&repo.order(&tree.path)).await.unwrap();
-    assert!(matches!(kept, Removal::Kept { .. }), "without the wish it stays: {kept:?}");
-    let Removal::Removed { rescue: Some(rescue) } = repo.worktrees.remove(&order).await.unwrap() else {
+    assert!(matches!(kept, RemovalOutcome::Kept { .. }), "without the wish it stays: {kept:?}");
+    let RemovalOutcome::Removed { rescue: Some(rescue) } = repo.worktrees.remove(&order).await.unwrap()
+    else {
         panic!("it is removed, with a rescue ref");
     };
     assert!(!tree.path.exists());
@@ -40,7 +41,9 @@ async fn a_discard_takes_nothing_that_is_not_ours() {
         discard: true,
         ..removal(TreeRef { branch: "main".into(), ..repo.tree(&repo.path()) })
     };
-    let Removal::Kept { reasons } = repo.worktrees.remove(&main).await.unwrap() else { panic!("it is kept") };
+    let RemovalOutcome::Kept { reasons } = repo.worktrees.remove(&main).await.unwrap() else {
+        panic!("it is kept")
+    };
     assert!(
         reasons.contains(&KeepReason::MainWorktree) && reasons.contains(&KeepReason::NotOurs),
         "{reasons:?}"
@@ -49,7 +52,7 @@ async fn a_discard_takes_nothing_that_is_not_ours() {
     repo.git(&["worktree", "add", "--quiet", "-b", "hand", hand.to_str().unwrap()]);
     let order =
         RemoveOrder { discard: true, ..removal(TreeRef { branch: "hand".into(), ..repo.tree(&hand) }) };
-    let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
+    let RemovalOutcome::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
         panic!("it is kept")
     };
     assert_eq!(reasons, [KeepReason::NotOurs]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use ao_ports::{Removal, Workspace};
+use ao_ports::{RemovalOutcome, Workspace};
 
 use crate::support::{Repo, SESSION};
 
@@ -34,7 +34,7 @@ async fn a_removal_frees_what_the_survey_said() {
     let trees = [repo.tree(&tree.path)];
     let surveyed = repo.worktrees.survey(&repo.path().display().to_string(), &trees).await.unwrap();
     assert_eq!((surveyed.len(), surveyed[0].session, &surveyed[0].reasons[..]), (1, Some(SESSION), &[][..]));
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
     let freed = before - du(&repo.path());
     let said = surveyed[0].bytes;
     // The rescue ref, its log and their folders take a few blocks.

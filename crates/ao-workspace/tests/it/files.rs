@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ao_core::Attempt;
 use ao_core::workspace::KeepReason;
-use ao_ports::{Made, Removal, Workspace};
+use ao_ports::{CreatedWorkspace, RemovalOutcome, Workspace};
 use ao_workspace::{Options, Worktrees};
 
 use crate::support::{Repo, SESSION, git};
@@ -30,7 +30,7 @@ fn with_submodules() -> (Repo, [Repo; 2]) {
     (repo, [lib, deep])
 }
 
-async fn made(repo: &Repo, worktrees: &Worktrees) -> Made {
+async fn made(repo: &Repo, worktrees: &Worktrees) -> CreatedWorkspace {
     worktrees.create(SESSION, Attempt(1), &repo.plan("fix")).await.unwrap()
 }
 
@@ -44,7 +44,7 @@ async fn submodules_are_initialised_and_go_with_the_tree() {
     assert!(path.join("lib/README.md").exists() && path.join("lib/deep/README.md").exists());
     assert_eq!(git(path, &["status", "--porcelain"]), "");
     let removal = worktrees.remove(&repo.order(path)).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
     assert!(!path.exists());
 }
 
@@ -56,7 +56,9 @@ async fn work_in_a_submodule_keeps_the_tree() {
     let deep = Path::new(&made.path).join("lib/deep");
     let kept = async || {
         let order = repo.order(made.path.as_ref());
-        let Removal::Kept { reasons } = worktrees.remove(&order).await.unwrap() else { panic!("removed") };
+        let RemovalOutcome::Kept { reasons } = worktrees.remove(&order).await.unwrap() else {
+            panic!("removed")
+        };
         reasons
     };
     fs::write(deep.join("new.txt"), "new").unwrap();
@@ -95,13 +97,13 @@ async fn a_change_in_a_submodule_during_removal_keeps_it() {
     .unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let removal = worktrees.remove(&repo.order(made.path.as_ref())).await.unwrap();
-    let Removal::Kept { reasons } = removal else { panic!("it was removed") };
+    let RemovalOutcome::Kept { reasons } = removal else { panic!("it was removed") };
     assert!(reasons.contains(&KeepReason::Untracked), "{reasons:?}");
     assert!(late.exists() && !repo.path().join(".git/ao/removing/ses_4f").exists());
     fs::remove_file(&hook).unwrap();
     fs::remove_file(&late).unwrap();
     let removal = worktrees.remove(&repo.order(made.path.as_ref())).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
 }
 
 #[tokio::test]
@@ -133,7 +135,7 @@ async fn large_files_stay_pointers_and_the_tree_is_clean() {
     assert_eq!(fs::read_to_string(&large).unwrap(), pointer);
     repo.git(&["config", "--unset", "filter.lfs.process"]);
     assert_eq!(git(made.path.as_ref(), &["status", "--porcelain"]), "");
-    assert!(matches!(repo.remove(made.path.as_ref()).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(made.path.as_ref()).await, RemovalOutcome::Removed { .. }));
 }
 
 #[tokio::test]
@@ -151,5 +153,5 @@ async fn a_sparse_checkout_gives_sparse_worktrees() {
     assert!(!path.join("unwanted").exists());
     assert_eq!(git(path, &["status", "--porcelain"]), "");
     assert_eq!(git(path, &["config", "user.name"]), "Agent ses_4f");
-    assert!(matches!(repo.remove(path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(path).await, RemovalOutcome::Removed { .. }));
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use ao_core::SessionId;
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, TreeRef, Workspace};
 
 use crate::support::{Repo, git, removal};
 
@@ -32,7 +32,7 @@ async fn an_untracked_file_keeps_it_and_an_ignored_one_does_not() {
     repo.git(&["config", "status.showUntrackedFiles", "no"]);
     assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
     fs::write(repo.path().join(".git/info/exclude"), "/.worktrees/\n/deep/\n").unwrap();
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
 }
 
 /// acceptance: W1
@@ -173,7 +173,7 @@ async fn a_process_inside_keeps_it() {
     assert_eq!(repo.kept(&tree).await, [KeepReason::ProcessInside]);
     drop(inside.stdin.take());
     inside.wait().unwrap();
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
 }
 
 /// acceptance: W2
@@ -185,16 +185,16 @@ async fn a_worktree_made_by_hand_in_our_folder_is_never_touched() {
     let hand = repo.path().join(".worktrees/hand");
     let order = removal(TreeRef { branch: "hand".into(), ..repo.tree(&hand) });
     let kept = repo.worktrees.remove(&order).await.unwrap();
-    assert_eq!(kept, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+    assert_eq!(kept, RemovalOutcome::Kept { reasons: vec![KeepReason::NotOurs] });
 
     // Nor is another session's, nor a plain folder that git does not know.
     let ours = repo.path().join(".worktrees/fix");
     let order = removal(TreeRef { session: SessionId(0x99), ..repo.tree(&ours) });
     let kept = repo.worktrees.remove(&order).await.unwrap();
-    assert_eq!(kept, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+    assert_eq!(kept, RemovalOutcome::Kept { reasons: vec![KeepReason::NotOurs] });
     let plain = repo.path().join(".worktrees/plain");
     fs::create_dir(&plain).unwrap();
-    let Removal::Kept { reasons } = repo.remove(&plain).await else { panic!("it was removed") };
+    let RemovalOutcome::Kept { reasons } = repo.remove(&plain).await else { panic!("it was removed") };
     assert_eq!(reasons[0], KeepReason::NotOurs);
 
     assert!(hand.join("README.md").exists() && ours.join("README.md").exists() && plain.exists());
@@ -206,7 +206,7 @@ async fn the_main_checkout_is_never_removed() {
     let repo = Repo::new();
     repo.create("fix").await.unwrap();
     let order = removal(TreeRef { branch: "main".into(), ..repo.tree(&repo.path()) });
-    let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
+    let RemovalOutcome::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
         panic!("it was removed")
     };
     assert!(
@@ -231,7 +231,7 @@ async fn a_repository_in_an_ignored_folder_keeps_it_unless_the_set_up_brought_it
     git(&own, &["init", "--quiet"]);
     assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
     fs::write(repo.path().join(".git/worktrees/fix/ao-included"), "vendor/deep\n").unwrap();
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
 }
 
 /// acceptance: W1
@@ -247,7 +247,7 @@ async fn a_change_hidden_from_git_keeps_it() {
         assert_eq!(repo.kept(&tree).await, [KeepReason::Uncommitted], "{flag}");
         assert_eq!(tree.git(&["status", "--porcelain"]), "", "the index is as it was");
         tree.write("README.md", "one\n");
-        assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }), "{flag}");
+        assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }), "{flag}");
     }
 }
 
@@ -278,5 +278,5 @@ async fn a_rebase_keeps_it_until_its_conflict_is_resolved_and_no_longer() {
     tree.git(&["add", "."]);
     assert!(rebase(&["--continue"]));
     repo.git(&["merge", "--quiet", "--ff-only", &tree.git(&["branch", "--show-current"])]);
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
 }

@@ -1,7 +1,7 @@
 //! Many agents on one repository.
 
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Removal, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, TreeRef, Workspace};
 use futures::future::join_all;
 use tokio::process::Command;
 
@@ -47,7 +47,7 @@ async fn forty_worktrees_are_made_committed_to_and_removed_at_once() {
         async { repo.worktrees.remove(&removal(tree)).await.unwrap() }
     });
     for removal in join_all(removals).await {
-        assert!(matches!(removal, Removal::Removed { rescue: Some(_) }), "{removal:?}");
+        assert!(matches!(removal, RemovalOutcome::Removed { rescue: Some(_) }), "{removal:?}");
     }
     assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main", "no branch is left over");
 }

@@ -5,14 +5,14 @@ use std::process::Command;
 
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Removal, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, TreeRef, Workspace};
 
 use crate::support::{DAMAGES, Repo, SESSION, git, half_made, removal};
 
 const RESCUE: &str = "refs/ao/rescue/ses_4f";
 
-fn rescued() -> Removal {
-    Removal::Removed { rescue: Some(RESCUE.into()) }
+fn rescued() -> RemovalOutcome {
+    RemovalOutcome::Removed { rescue: Some(RESCUE.into()) }
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn one_that_is_already_gone_is_removed_twice_with_success() {
 
     let never = repo.path().join(".worktrees/never");
     let order = removal(TreeRef { session: SessionId(0x50), ..repo.tree(&never) });
-    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
+    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), RemovalOutcome::Removed { rescue: None });
 }
 
 /// A repository on a disk that is not mounted is not gone.
@@ -158,7 +158,7 @@ async fn a_half_made_tree_is_found_by_its_session_and_removed() {
         let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
         for _ in 0..2 {
             let removal = repo.worktrees.remove(&order).await.unwrap();
-            assert!(matches!(removal, Removal::Removed { .. }), "{damage}: {removal:?}");
+            assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{damage}: {removal:?}");
         }
         assert!(!repo.path().join(".worktrees/fix").exists(), "{damage}");
         assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main", "{damage}");
@@ -169,7 +169,7 @@ async fn a_half_made_tree_is_found_by_its_session_and_removed() {
     let tree = repo.worked().await;
     let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
     let removal = repo.worktrees.remove(&order).await.unwrap();
-    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Unpushed] });
+    assert_eq!(removal, RemovalOutcome::Kept { reasons: vec![KeepReason::Unpushed] });
     assert_eq!(repo.worktrees.inspect(&order.tree).await.ours, Some(true));
     assert!(tree.path.exists());
 }
@@ -185,7 +185,7 @@ async fn a_branch_that_was_there_before_outlives_a_failed_creation() {
     fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();
     fs::write(repo.path().join(".git/ao/making/ses_4f"), intent.to_string()).unwrap();
     let order = removal(TreeRef { recorded: None, ..repo.tree("".as_ref()) });
-    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
+    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), RemovalOutcome::Removed { rescue: None });
     assert_eq!(repo.git(&["rev-parse", "agent/fix"]), base);
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ao_core::setup::{Include, IncludeHow};
-use ao_ports::{Removal, TreeRef, Workspace, WorkspaceError};
+use ao_core::setup::{IncludeHow, IncludedFiles};
+use ao_ports::{RemovalOutcome, TreeRef, Workspace, WorkspaceError};
 
 use crate::provisioned::Bench;
 use crate::support::removal;
@@ -14,8 +14,11 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-fn copied(patterns: &[&str]) -> Vec<Include> {
-    patterns.iter().map(|pattern| Include { pattern: (*pattern).into(), how: IncludeHow::Copy }).collect()
+fn copied(patterns: &[&str]) -> Vec<IncludedFiles> {
+    patterns
+        .iter()
+        .map(|pattern| IncludedFiles { pattern: (*pattern).into(), how: IncludeHow::Copy })
+        .collect()
 }
 
 /// acceptance: L7
@@ -161,8 +164,8 @@ async fn files_can_be_linked_or_share_their_blocks() {
     bench.main("cloned.bin", &"x".repeat(100_000), 0o644);
     bench.desk("fix").await;
     bench.plan.setup.include = vec![
-        Include { pattern: "linked.yml".into(), how: IncludeHow::Symlink },
-        Include { pattern: "cloned.bin".into(), how: IncludeHow::Reflink },
+        IncludedFiles { pattern: "linked.yml".into(), how: IncludeHow::Symlink },
+        IncludedFiles { pattern: "cloned.bin".into(), how: IncludeHow::Reflink },
     ];
     for _ in 0..2 {
         bench.set_up().await.unwrap();
@@ -269,13 +272,13 @@ async fn a_workspace_that_goes_takes_nothing_of_the_main_checkout_with_it() {
     bench.main("node_modules/a.js", "x", 0o644);
     bench.desk("fix").await;
     bench.plan.setup.include = copied(&[".env"]);
-    bench.plan.setup.include.push(Include { pattern: "linked.yml".into(), how: IncludeHow::Symlink });
+    bench.plan.setup.include.push(IncludedFiles { pattern: "linked.yml".into(), how: IncludeHow::Symlink });
     bench.plan.setup.symlinks = vec!["node_modules".into()];
     bench.set_up().await.unwrap();
     let order = removal(TreeRef { session: bench.session, ..bench.repo.tree(bench.path()) });
     let removal = bench.repo.worktrees.remove(&order).await.unwrap();
     assert!(
-        matches!(removal, Removal::Removed { .. }),
+        matches!(removal, RemovalOutcome::Removed { .. }),
         "what was put there is no work to be kept: {removal:?}"
     );
     assert!(!bench.path().exists());

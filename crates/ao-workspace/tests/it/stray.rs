@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ao_core::Attempt;
-use ao_ports::{Removal, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, TreeRef, Workspace};
 
 use crate::support::{Repo, SESSION, git, removal};
 
@@ -65,7 +65,7 @@ async fn a_replaced_folder_is_reported_and_not_written_to() {
             "{told}"
         );
         let removal = repo.worktrees.remove(&order).await;
-        assert!(matches!(removal, Ok(ao_ports::Removal::Kept { .. })), "{wrong}: {removal:?}");
+        assert!(matches!(removal, Ok(ao_ports::RemovalOutcome::Kept { .. })), "{wrong}: {removal:?}");
         let again = repo.worktrees.create(SESSION, Attempt(2), &repo.plan("fix")).await;
         assert!(again.unwrap_err().to_string().contains(wrong), "an agent is not started there again");
         assert!(
@@ -102,6 +102,6 @@ async fn a_marker_that_cannot_be_read_hides_no_other_sessions_tree() {
     fs::write(repo.path().join(".git/worktrees/other/ao-session"), "{").unwrap();
     let order = removal(TreeRef { recorded: None, ..repo.tree(&repo.path()) });
     let removal = repo.worktrees.remove(&order).await.unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
     assert!(!repo.path().join(".worktrees/fix").exists() && Path::new(&other).exists());
 }

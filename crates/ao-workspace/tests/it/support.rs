@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
-use ao_core::workspace::{KeepReason, Tree};
+use ao_core::workspace::{KeepReason, WorkspaceTree};
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, TreeRef, Workspace, WorkspaceError};
+use ao_ports::{CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, Workspace, WorkspaceError};
 use ao_workspace::Worktrees;
 use tempfile::TempDir;
 
@@ -104,7 +104,7 @@ impl Repo {
         }
     }
 
-    pub(crate) async fn create(&self, name: &str) -> Result<Made, WorkspaceError> {
+    pub(crate) async fn create(&self, name: &str) -> Result<CreatedWorkspace, WorkspaceError> {
         self.worktrees.create(SESSION, Attempt(1), &self.plan(name)).await
     }
 
@@ -135,7 +135,7 @@ impl Repo {
             session: SESSION,
             project: ProjectId::new("app"),
             repository: self.path().display().to_string(),
-            recorded: Some(Tree { path: path.display().to_string(), base: String::new() }),
+            recorded: Some(WorkspaceTree { path: path.display().to_string(), base: String::new() }),
             branch: "agent/fix".into(),
         }
     }
@@ -144,7 +144,7 @@ impl Repo {
         removal(self.tree(path))
     }
 
-    pub(crate) async fn remove(&self, path: &Path) -> Removal {
+    pub(crate) async fn remove(&self, path: &Path) -> RemovalOutcome {
         self.worktrees.remove(&self.order(path)).await.unwrap()
     }
 
@@ -153,8 +153,8 @@ impl Repo {
         let removal = self.remove(&tree.path).await;
         assert!(tree.path.join(".git").exists(), "a worktree that is kept is whole");
         match removal {
-            Removal::Kept { reasons } => reasons,
-            Removal::Removed { .. } => panic!("it was removed"),
+            RemovalOutcome::Kept { reasons } => reasons,
+            RemovalOutcome::Removed { .. } => panic!("it was removed"),
         }
     }
 }
@@ -198,7 +198,7 @@ pub(crate) const DAMAGES: [&str; 6] =
     ["no marker", "no identity", "no files", "never checked out", "only a folder", "only an entry"];
 
 /// Leaves the repository as a creation does that was cut off in this way, and says what would have been made.
-pub(crate) async fn half_made(repo: &Repo, damage: &str) -> Made {
+pub(crate) async fn half_made(repo: &Repo, damage: &str) -> CreatedWorkspace {
     let made = repo.create("fix").await.unwrap();
     let path = repo.path().join(".worktrees/fix");
     let git_dir = repo.path().join(".git/worktrees/fix");

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ao_core::workspace::KeepReason;
-use ao_ports::{Removal, Workspace};
+use ao_ports::{RemovalOutcome, Workspace};
 
 use crate::support::{Repo, half_made};
 
@@ -83,9 +83,9 @@ async fn fails_cleanly() -> bool {
     let tip = tree.git(&["rev-parse", "HEAD"]);
     let writing = Writer::new(tree.path.join("target"));
     match repo.worktrees.remove(&repo.order(&tree.path)).await {
-        Ok(Removal::Removed { .. }) => return false,
+        Ok(RemovalOutcome::Removed { .. }) => return false,
         // Another test's child that has not become its program yet has our files open for a moment.
-        Ok(Removal::Kept { reasons }) => {
+        Ok(RemovalOutcome::Kept { reasons }) => {
             assert_eq!(reasons, [KeepReason::ProcessInside]);
             return false;
         }
@@ -99,7 +99,7 @@ async fn fails_cleanly() -> bool {
     assert!(tree.path.join("fix.txt").exists());
     drop(writing);
     let end = Instant::now() + Duration::from_secs(30);
-    while let Removal::Kept { reasons } = repo.remove(&tree.path).await {
+    while let RemovalOutcome::Kept { reasons } = repo.remove(&tree.path).await {
         assert!(reasons == [KeepReason::ProcessInside] && Instant::now() < end, "{reasons:?}");
     }
     assert!(!tree.path.exists());
@@ -132,7 +132,7 @@ async fn cut_off(wanted_again: bool) {
     assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
     assert_eq!(tree.git(&["status", "--porcelain"]), "?? since.txt", "what was deleted is there again");
     fs::remove_file(tree.path.join("since.txt")).unwrap();
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
     assert!(!tree.path.exists() && !aside.exists());
 }
 
@@ -157,7 +157,7 @@ async fn an_open_file_or_a_program_that_runs_from_it_keeps_it() {
     until("the program runs", || fs::read_link(&exe).is_ok_and(|exe| exe == program));
     assert_eq!(repo.kept(&tree).await, [KeepReason::ProcessInside]);
     drop(server);
-    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(matches!(repo.remove(&tree.path).await, RemovalOutcome::Removed { .. }));
 }
 
 /// Git's own housekeeping ends by itself, so it is waited for.
@@ -184,7 +184,7 @@ async fn housekeeping_of_git_is_waited_for() {
     });
     let removal = repo.remove(&tree.path).await;
     ends.join().unwrap();
-    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
 }
 
 /// As a daemon leaves it that was killed while its git was at work.

@@ -4,11 +4,11 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use ao::ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullState, Standing,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullState,
 };
 use ao::ao_core::{Commit, ProjectId, PullId};
 use ao::ao_ports::{
-    Clock, Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder,
+    Clock, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder,
     TestOutcome, ThreadReply, TrackerError, Webhook,
 };
 use ao::clock::SystemClock;
@@ -57,7 +57,7 @@ impl Memory {
             base: Commit::new(&self.git(&["rev-parse", &pull.base_branch])?),
             draft: pull.draft,
             state: PullState::Open,
-            author: Author { login: "shell".into(), standing: Standing::Agent },
+            author: AuthorFacts { login: "shell".into(), standing: AuthorStanding::Agent },
             labels: Default::default(),
             mergeable: Mergeable::Clean,
             checks: vec![CheckFacts {
@@ -133,7 +133,7 @@ impl Scm for Memory {
         Err(TrackerError::Failed("this forge has no threads".into()))
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Err(TrackerError::BadWebhook { why: "this forge calls nobody".into() })
     }
 

@@ -22,8 +22,8 @@ use ao::ao_agent;
 use ao::ao_core::ProjectId;
 use ao::ao_core::incident::IncidentKind;
 use ao::ao_core::notice::Notice;
-use ao::ao_core::reaction::{Action, ReactionPatch};
-use ao::ao_ports::{Notifier, NotifierAbilities, NotifyError, Removal};
+use ao::ao_core::reaction::{ReactionAction, ReactionPatch};
+use ao::ao_ports::{Notifier, NotifierAbilities, NotifyError, RemovalOutcome};
 use ao::orchestrator::{PlanError, PlanGoal, PlannedTask, TaskPlanner};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -49,8 +49,11 @@ async fn story(home: &Utf8Path) -> Result<(), Box<dyn Error>> {
         .scm("greetings", Arc::new(Memory::new("greetings", &repository)))
         // Here the program itself answers a failed check, so the engine only tells a person, and does not run it again first.
         .settings(|settings| {
-            let reaction =
-                ReactionPatch { action: Some(Action::Notify), rerun: Some(0), ..ReactionPatch::default() };
+            let reaction = ReactionPatch {
+                action: Some(ReactionAction::Notify),
+                rerun: Some(0),
+                ..ReactionPatch::default()
+            };
             settings.reactions.insert(IncidentKind::CiFailed, reaction);
         })
         .start()
@@ -97,12 +100,12 @@ async fn story(home: &Utf8Path) -> Result<(), Box<dyn Error>> {
     // The deletion gate keeps what would be lost, and lets go of what is safe.
     session.stop("its work is done").await?;
     session.wait_for(|session| !session.is_live()).await?;
-    if let Removal::Kept { reasons } = workspace.remove(&orchestrator).await? {
+    if let RemovalOutcome::Kept { reasons } = workspace.remove(&orchestrator).await? {
         let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
         println!("kept: {}", reasons.join("; "));
     }
     git(&repository, &["merge", "--quiet", "--ff-only", workspace.branch()])?;
-    if let Removal::Removed { .. } = workspace.remove(&orchestrator).await? {
+    if let RemovalOutcome::Removed { .. } = workspace.remove(&orchestrator).await? {
         println!("removed, as its work is merged");
     }
     orchestrator.stop().await?;

@@ -21,7 +21,7 @@ pub(crate) struct GlobalOptions {
     /// Print JSON with a stable format
     #[arg(long, global = true)]
     json: bool,
-    /// Use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE are respected
+    /// Colour the output; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     color: clap::ColorChoice,
 }

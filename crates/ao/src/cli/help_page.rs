@@ -101,7 +101,7 @@ mod tests {
                 // Its own examples, or those of its parent command. Commands that do not exist yet have none.
                 let has_example = examples(sub).contains("Example") || examples(command).contains(&path);
                 let can_be_done =
-                    !sub.get_about().is_some_and(|about| about.to_string().ends_with("(not yet)"));
+                    !sub.get_about().is_some_and(|about| about.to_string().ends_with("(not available yet)"));
                 if has_example != can_be_done {
                     let has = if has_example { "an" } else { "no" };
                     wrong.push(format!("{path} has {has} example"));

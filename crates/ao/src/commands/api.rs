@@ -122,6 +122,6 @@ mod tests {
     #[test]
     fn methods_are_known_in_small_letters_too() {
         assert_eq!(method("post"), Ok(Method::POST));
-        assert!(method("FETCH").unwrap_err().contains("there are GET"));
+        assert!(method("FETCH").unwrap_err().contains("use one of GET"));
     }
 }

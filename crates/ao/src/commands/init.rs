@@ -22,7 +22,7 @@ use crate::{findings, ui};
 #[command(after_help = "Examples:
   ao init
   ao init --tracker github --agent claude-code --runtime tmux
-  ao init --agent codex --runtime process --force   writes over the file that is there")]
+  ao init --agent codex --runtime process --force   overwrites the file")]
 pub(crate) struct Args {
     /// The issue tracker: local; github, gitlab, linear and jira are accepted but not supported yet
     #[arg(long, value_name = "NAME")]

@@ -5,7 +5,7 @@
 
 use ao_config::shape::{Defaults, Plugin, Project};
 use ao_config::{Config, LOCAL_FILE, Layer, LayerKind};
-use ao_core::reaction::{Action, Reaction};
+use ao_core::reaction::{Reaction, ReactionAction};
 use ao_daemon::config;
 use camino::Utf8Path;
 use serde_json::{Value, json};
@@ -70,7 +70,11 @@ fn harmless(config: &Config) -> Config {
         let whole = Reaction::default_for(kind).patched(&reaction.core());
         let only_tells = matches!(
             whole.action,
-            Action::SendToAgent | Action::Notify | Action::Escalate | Action::Record | Action::RerunChecks
+            ReactionAction::SendToAgent
+                | ReactionAction::Notify
+                | ReactionAction::Escalate
+                | ReactionAction::Record
+                | ReactionAction::RerunChecks
         );
         reaction.command.is_none() && reaction.agent.is_none() && (only_tells || !whole.auto)
     });

@@ -204,6 +204,6 @@ mod tests {
         run(folder, &["update-ref", "refs/remotes/fork/far/away", "HEAD"]);
         assert_eq!(at(Some("far/away"), Some("trunk")).await.unwrap().title(), Some("two"));
         run(folder, &["checkout", "-q", "--detach"]);
-        assert!(at(None, None).await.unwrap_err().to_plain().contains("on no branch"));
+        assert!(at(None, None).await.unwrap_err().to_plain().contains("detached HEAD"));
     }
 }

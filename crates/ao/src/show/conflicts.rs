@@ -192,7 +192,7 @@ mod tests {
         let drawn = anstream::adapter::strip_str(&conflicts(&told(), canvas(Some(80)))).to_string();
         assert!(drawn.contains("\n   1 2\n 1 \\ 1\n 2 1 \\\n"), "{drawn}");
         assert!(drawn.contains("app-1 × app-3\n  src/form.rs:5 / 5-7\n"), "{drawn}");
-        assert!(drawn.contains("1 more merge with everybody"), "{drawn}");
+        assert!(drawn.contains("1 more merge with all others"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
         assert!(!drawn.contains('\u{1b}'), "what others wrote does not steer the terminal");
     }

@@ -51,7 +51,7 @@ fn a_project_joins_the_daemon_and_leaves_it_only_without_live_sessions() {
     house.ao(&["remove-project", "my-app"]).exits(1).says("ao stop --project my-app --all");
     assert_eq!(fs::read_to_string(house.config_file()).unwrap(), before);
 
-    house.ao(&["remove-project", "docs"]).succeeds().says("Took docs out of");
+    house.ao(&["remove-project", "docs"]).succeeds().says("Removed docs from");
     assert_eq!(names(&house), ["my-app"]);
     assert!(docs.join(".git").is_dir(), "nothing is deleted");
     house.wait_for(&session, "idle");
@@ -163,7 +163,7 @@ fn a_clone_that_is_interrupted_leaves_nothing() {
         let (_connection, _) = server.accept().unwrap();
         until("the clone has begun", || here.read_dir().unwrap().next().is_some());
         kill_process(Pid::from_child(&child), signal).unwrap();
-        Ran::of(child.wait_with_output().unwrap()).exits(code).says("nothing is left of it");
+        Ran::of(child.wait_with_output().unwrap()).exits(code).says("nothing was left behind");
         assert_eq!(here.read_dir().unwrap().count(), 0, "nothing half made");
     }
 }

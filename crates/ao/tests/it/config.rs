@@ -44,10 +44,10 @@ fn one_key_is_set_and_everything_else_stays() {
     -- stdout --
     {"changed":false,"daemon":null,"file":"[home]/my-app/agent-orchestrator.yaml"}
     "#);
-    assert_snapshot!(place.run(&app, &["config", "unset", "defaults.runtime"]), @r"
+    assert_snapshot!(place.run(&app, &["config", "unset", "defaults.runtime"]), @"
     exit 0
     -- stdout --
-    Took defaults.runtime out of [home]/my-app/agent-orchestrator.yaml
+    Removed defaults.runtime from [home]/my-app/agent-orchestrator.yaml
     -- stderr --
     note: no daemon runs; it applies from the next `ao start`
     ");
@@ -255,10 +255,10 @@ fn without_a_file_the_way_to_one_is_told() {
     error: there is no configuration file here to change
     hint: write one with `ao init`, name one with `--config`, or use your own with `--user`
     ");
-    assert_snapshot!(place.run(&app, &["config", "check", "--config", "nowhere.yaml"]), @r"
+    assert_snapshot!(place.run(&app, &["config", "check", "--config", "nowhere.yaml"]), @"
     exit 2
     -- stderr --
-    error: the configuration file `nowhere.yaml` is not there
+    error: the configuration file `nowhere.yaml` does not exist
     hint: choose another one with `--config` or AO_CONFIG, or write one with `ao init`
     ");
 }
@@ -312,10 +312,10 @@ fn a_project_is_added_once_and_taken_out_again() {
     error: there is no project `doc`; did you mean `docs`?
     hint: there are docs, my-app
     ");
-    assert_snapshot!(place.run(&app, &["remove-project", "docs"]), @r"
+    assert_snapshot!(place.run(&app, &["remove-project", "docs"]), @"
     exit 0
     -- stdout --
-    Took docs out of [home]/my-app/agent-orchestrator.yaml
+    Removed docs from [home]/my-app/agent-orchestrator.yaml
     -- stderr --
     note: the repository, its branches and its workspaces stay where they are
     note: no daemon runs; it applies from the next `ao start`
@@ -347,10 +347,10 @@ fn without_any_file_a_project_is_added_to_your_own() {
 fn a_project_that_cannot_be_added_changes_nothing() {
     let place = Place::new();
     let app = app(&place);
-    assert_snapshot!(place.run(&app, &["add-project", "../nowhere"]), @r"
+    assert_snapshot!(place.run(&app, &["add-project", "../nowhere"]), @"
     exit 10
     -- stderr --
-    error: `../nowhere` is not there
+    error: `../nowhere` does not exist
     hint: name an existing folder, or the URL of a repository
     ");
     let other = place.repository("other");

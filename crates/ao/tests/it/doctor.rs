@@ -61,7 +61,7 @@ fn a_clean_machine_hears_of_each_missing_thing_and_how_to_get_it() {
     let place = Place::new();
     let app = place.repository("my-app");
     let told = place.run(&app, &["doctor"]);
-    assert_snapshot!(same_everywhere(&told), @r"
+    assert_snapshot!(same_everywhere(&told), @"
     exit 3
     -- stdout --
     warning  identity   git does not know your user.name and user.email
@@ -77,7 +77,7 @@ fn a_clean_machine_hears_of_each_missing_thing_and_how_to_get_it() {
     problem  agent      no agent is installed
                         `ao demo` shows what happens without one; real work needs one
                         fix: install npm with your system's package manager, then: npm install -g @anthropic-ai/claude-code
-    warning  data       [home]/.local/share/ao is not there yet
+    warning  data       [home]/.local/share/ao does not exist yet
                         `ao start` creates it
                         fix: mkdir -p -m 700 [home]/.local/share/ao
     ok       daemon     none runs; `ao start` starts one
@@ -115,8 +115,8 @@ fn what_is_configured_is_what_is_looked_for() {
     ok: codex is [home]/bin/codex | -
     ");
     assert_snapshot!(place.found(&app, &[], "tracker"), @r"warning: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work | keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`");
-    assert_snapshot!(place.found(&app, &[], "project"), @r"
-    problem: gone: `[home]/gone` is not there | ao config set projects.gone.path <folder>; or `ao remove-project gone`
+    assert_snapshot!(place.found(&app, &[], "project"), @"
+    problem: gone: `[home]/gone` does not exist | ao config set projects.gone.path <folder>; or `ao remove-project gone`
     ok: my-app is [home]/my-app | -
     ");
 }
@@ -152,10 +152,10 @@ fn what_can_be_mended_without_harm_is_mended_only_when_asked() {
     let place = Place::new();
     let app = place.repository("my-app");
     let data = place.data_dir();
-    assert_snapshot!(place.found(&app, &[], "data"), @r"warning: [home]/.local/share/ao is not there yet | mkdir -p -m 700 [home]/.local/share/ao");
+    assert_snapshot!(place.found(&app, &[], "data"), @"warning: [home]/.local/share/ao does not exist yet | mkdir -p -m 700 [home]/.local/share/ao");
     assert!(!data.exists());
     assert!(!app.join("agent-orchestrator.yaml").exists());
-    assert_snapshot!(place.found(&app, &["--fix"], "data"), @r"ok: [home]/.local/share/ao is not there yet | mkdir -p -m 700 [home]/.local/share/ao | fixed: made [home]/.local/share/ao");
+    assert_snapshot!(place.found(&app, &["--fix"], "data"), @"ok: [home]/.local/share/ao does not exist yet | mkdir -p -m 700 [home]/.local/share/ao | fixed: made [home]/.local/share/ao");
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     assert!(app.join("agent-orchestrator.yaml").is_file());
 

@@ -28,7 +28,7 @@ fn the_cases_of_the_page_on_policy_pass_against_its_policy() {
     house.ao(&["policy", "check"]).succeeds();
     let told = house.ao(&["policy", "test"]).succeeds();
     let count = cases.matches("- name:").count();
-    assert!(told.out.contains(&format!("{count} cases, 0 otherwise")), "{}", told.out);
+    assert!(told.out.contains(&format!("{count} cases, 0 failed")), "{}", told.out);
     assert!(count > 3, "the page has cases");
     // What else it shows of a policy is right by itself.
     for (n, part) in blocks.iter().filter(|block| ![policy, cases].contains(*block)).enumerate() {

@@ -10,15 +10,18 @@ use std::time::Duration;
 
 use ao::clock::SystemClock;
 use ao::daemon::{self, Daemon};
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::Notice;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{
-    AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionEvent, SessionInput, StatusWord,
+    AgentChoice, MessageKind, NewMessage, Sender, Session, SessionEvent, SessionInput, SessionRole,
+    StatusWord,
 };
 use ao_core::setup::Origin;
-use ao_core::{ConversationId, Event, Input, ProjectId, Refusal, SessionId, Settings, State, Timestamp};
+use ao_core::{
+    ConversationId, DaemonSettings, Event, Input, ProjectId, Refusal, SessionId, State, Timestamp,
+};
 use ao_engine::AskError;
 use ao_ports::{Clock, Frame, Notifier, NotifierAbilities, NotifyError, ViewOptions};
 use ao_testkit::scripted;
@@ -38,7 +41,7 @@ pub(crate) struct Plan {
     pub(crate) workspace: &'static str,
     /// How the scripted agent misbehaves; see [`scripted`].
     pub(crate) script: String,
-    pub(crate) settings: Settings,
+    pub(crate) settings: DaemonSettings,
     pub(crate) project: ProjectConfig,
     /// The address of the bus that is asked to keep the machine awake.
     pub(crate) awake_by: Option<String>,
@@ -47,7 +50,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn on(runtime: &'static str) -> Plan {
         // Quick to look, so that a test need not wait for what a person would wait half a minute for.
-        let settings = Settings { look_after: Duration::from_secs(2), max_live: 64, ..Settings::default() };
+        let settings =
+            DaemonSettings { look_after: Duration::from_secs(2), max_live: 64, ..DaemonSettings::default() };
         Plan {
             runtime,
             workspace: "worktree",
@@ -169,7 +173,7 @@ impl Fleet {
         let mut request = SpawnRequest {
             project: project(),
             task: None,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             title: title.into(),
             prompt: prompt.into(),
             name: Some(title.into()),
@@ -468,7 +472,7 @@ impl Fleet {
     pub(crate) async fn tell_typed(&self, session: SessionId) {
         let typed = Signal {
             attempt: self.session(session).await.attempt,
-            source: Source::Terminal,
+            source: SignalSource::Terminal,
             at: now(),
             confidence: Confidence::High,
             reading: Reading::HumanTyped,

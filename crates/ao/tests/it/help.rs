@@ -9,89 +9,89 @@ fn help_says_what_it_is_and_gives_examples() {
     assert_snapshot!(Home::new().run(&["-h"]), @r#"
     exit 0
     -- stdout --
-    Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what
-    they really do
+    Runs many AI coding agents in parallel, each in its own branch and workspace, and tracks what they
+    do
 
     Usage: ao [OPTIONS] <COMMAND>
 
-    Begin:
+    Get started:
       init            Write a configuration file for this repository
-      start           Start the daemon, or join the one that runs, and take care of a repository
-      stop            Stop sessions; or the daemon, if none is named, while agents go on
+      start           Start the daemon if needed, and register a repository
+      stop            Stop sessions; without a name, stop the daemon and leave agents running
       dashboard       Open the dashboard in a browser
-      service         Let the daemon start with your login
-      demo            See six issues become merges at once, on a throw-away repository
+      service         Start the daemon at login
+      demo            Watch six issues being worked on and merged at once, in a sample repository
 
     Sessions:
       new             Start a session from a title
       spawn           Start a session for an issue
       batch-spawn     Start a session for each of several issues
-      list            List sessions, one a line
+      list            List sessions, one per line
       status          Show all sessions, those that need you first; or one in full
       session         List, kill, restore and clean up sessions
-      pause           Hold a session back: it gets no further turn until it is resumed
-      resume          Let a paused session go on, with new limits if a budget was spent
-      retry           Try again what failed: the set-up of a session, or the start of its agent
+      pause           Pause a session: it gets no further turn until it is resumed
+      resume          Continue a paused session, with new limits if its budget is used up
+      retry           Retry what failed: the set-up of a session, or the start of its agent
 
-    Talk:
-      send            Tell an agent something, and wait until it has taken it
-      answer          Answer the question that an agent has open
-      attach          Look into the terminal of a session, and take it over
-      wait            Wait until a session is in a state
+    Messages:
+      send            Send a message to an agent, and wait until it is accepted
+      answer          Answer the question that an agent asks
+      attach          Attach to the terminal of a session
+      wait            Wait until a session reaches a state
 
     Changes:
-      issue           Write down, read, change and bring in issues
-      pr              Propose, read, review and merge changes
-      approve         Approve a pull request and let it land
-      check           Run checks, list them and read what they say
-      policy          Show what must hold before a pull request is merged, and try it
-      queue           Show and steer what is going to land
-      conflicts       Show which branches will not merge with each other
-      review          Let an agent review a pull request
-      review-check    Show pull requests with open reviews, and whether their agents were told
+      issue           Create, read, change and import issues
+      pr              Open, read, review and merge pull requests
+      approve         Approve a pull request and merge it
+      check           Run checks, list them and read their output
+      policy          Show, check and test the rules for merging
+      queue           Show and change the merge queue
+      conflicts       Show branches that will not merge with each other
+      review          Start an agent that reviews a pull request
+      review-check    Show pull requests with open reviews, and whether their agents were notified
 
-    Look:
-      explain         Explain the state of a session: what was seen, which rule won, what to do
-      why             Say in one line why a session is in its state
-      plan            Show what runs, what would run next, and why the rest waits
-      advise          Say what matters now and why, the most pressing first
-      budget          Show what is spent of each budget, and which accounts a provider refuses
-      logs            Show what the agent of a session has put out
-      events          Follow what happens, or look after the event log: export, check, back up, prune
+    Inspect:
+      explain         Explain the state of a session: the signals, the rule that won, and what to do
+      why             Explain in one line why a session is in its state
+      plan            Show what runs, what will run next, and why the rest waits
+      advise          List the most important next steps, with reasons
+      budget          Show the usage of each budget, and the accounts that a provider refuses
+      logs            Show the output of a session's agent
+      events          Show events, or maintain the event log: export, check, back up, prune
       open            Open a session in the dashboard
 
     Projects and configuration:
       add-project     Add a repository as a project
-      remove-project  Stop looking after a repository; nothing of it is deleted
-      trust-project   Confirm what was changed in a repository while agents were at work
+      remove-project  Remove a project; nothing of it is deleted
+      trust-project   Confirm changes to a repository that were made while agents were at work
       config          Check, show and change the configuration
-      config-help     Tell what can be said in the configuration
-      plugin          Show the slots and what can fill them
+      config-help     Describe the configuration keys
+      plugin          List and manage plugins
 
     Reactions:
-      reactions       Show what is done when something happens, and try it without doing it
-      emit            Tell of an event of your own, and have done what is configured for it
+      reactions       Show reactions to events, and test them
+      emit            Report a custom event, and run the reactions configured for it
       simulate        Show what a configuration would do, with recorded or made-up events
-      hooks           See which hooks there are, read what they said, and try them
-      notify          See and try the channels by which people are told
+      hooks           List, test and read the output of hooks
+      notify          List and test the channels for notices
 
-    Care:
-      doctor          Look for what is missing or wrong on this machine
-      verify          Compare what ao believes with what is there
+    Maintenance:
+      doctor          Check this machine for problems
+      verify          Compare the recorded state with reality
 
     For programs:
-      api             Call the daemon's HTTP interface, signed in as you
+      api             Call the daemon's HTTP API as yourself
       completion      Print the completion script for a shell
-      man             Print a page of the manual, or write all pages to a folder
+      man             Print a manual page, or write all pages to a folder
 
     Options for all commands:
-          --data-dir <DIR>  Where ao keeps its event log and all else it remembers [default:
-                            ~/.local/share/ao, or under $XDG_DATA_HOME] [env: AO_DATA_DIR]
-          --config <FILE>   The configuration file [default: the next one upwards from here, then your
-                            own] [env: AO_CONFIG]
-          --json            Print JSON, in a shape that stays
-          --color <WHEN>    Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too [possible
-                            values: auto, always, never]
+          --data-dir <DIR>  The folder for the event log and other data [default: ~/.local/share/ao, or
+                            under $XDG_DATA_HOME] [env: AO_DATA_DIR]
+          --config <FILE>   The configuration file [default: the nearest one in this folder or above,
+                            then your own] [env: AO_CONFIG]
+          --json            Print JSON with a stable format
+          --color <WHEN>    Use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE are
+                            respected [possible values: auto, always, never]
       -h, --help            Print help (see more with '--help')
       -V, --version         Print version
 
@@ -120,52 +120,53 @@ fn each_command_has_help() {
     assert_snapshot!(home.run(&["events", "--help"]), @"
     exit 0
     -- stdout --
-    Follow what happens, or look after the event log: export, check, back up, prune
+    Show events, or maintain the event log: export, check, back up, prune
 
-    Without a further word it tells what happened, one event a line: its number, your local time, the
-    session and what it did, in words. `--json` has the events as the log has them, for programs. The
-    words below work on the log itself, with or without a daemon.
+    Without a subcommand, prints one event per line: its number, the local time, the session and what
+    happened. `--json` prints the events as stored, for programs. The subcommands work on the log
+    itself, with or without a daemon.
 
     Usage: ao events [OPTIONS]
            ao events <COMMAND>
 
     Commands:
-      export  Write events to stdout as JSON, one a line, oldest first
-      check   Look for faults in the event log
+      export  Write events to stdout as JSON, one per line, oldest first
+      check   Check the event log for damage
       backup  Copy the event log to a new file, and check the copy
       prune   Remove old events that are no longer needed to start
       help    Print this message or the help of the given subcommand(s)
 
     Options:
       -f, --follow
-              Go on showing what happens; Ctrl-C ends it
+              Keep printing new events; Ctrl-C stops
 
       -s, --session <SESSION>
-              Only what concerns this session
+              Only events of this session
 
           --after <N>
-              Begin behind this event's number [default: the latest 50, or with -f what is to come]
+              Start after the event with this number [default: the latest 50, or with -f new events
+              only]
 
       -h, --help
               Print help (see a summary with '-h')
 
     Options for all commands:
           --data-dir <DIR>
-              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
-              under $XDG_DATA_HOME]
+              The folder for the event log and other data [default: ~/.local/share/ao, or under
+              $XDG_DATA_HOME]
 
               [env: AO_DATA_DIR]
 
           --config <FILE>
-              The configuration file [default: the next one upwards from here, then your own]
+              The configuration file [default: the nearest one in this folder or above, then your own]
 
               [env: AO_CONFIG]
 
           --json
-              Print JSON, in a shape that stays
+              Print JSON with a stable format
 
           --color <WHEN>
-              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+              Colour the output; NO_COLOR and CLICOLOR_FORCE are respected
 
               [possible values: auto, always, never]
 
@@ -179,42 +180,42 @@ fn each_command_has_help() {
     assert_snapshot!(home.run(&["events", "export", "--help"]), @"
     exit 0
     -- stdout --
-    Write events to stdout as JSON, one a line, oldest first
+    Write events to stdout as JSON, one per line, oldest first
 
-    It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read
-    are left out and counted; then it exits with an error after the last line. Without a range, the
-    documents that ao keeps beside the log, such as local issues and pull requests, follow behind the
-    last event, one a line, each with its `shelf` and `key`.
+    Works while ao runs, and ends with the last event at the time of the call. Events that cannot be
+    read are left out and counted, and the command then fails after the last line. Without a range, the
+    documents beside the log, such as local issues and pull requests, follow the last event, one per
+    line, each with its `shelf` and `key`.
 
     Usage: ao events export [OPTIONS]
 
     Options:
           --from <N>
-              The first event's number
+              The number of the first event
 
           --to <N>
-              The last event's number
+              The number of the last event
 
       -h, --help
               Print help (see a summary with '-h')
 
     Options for all commands:
           --data-dir <DIR>
-              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
-              under $XDG_DATA_HOME]
+              The folder for the event log and other data [default: ~/.local/share/ao, or under
+              $XDG_DATA_HOME]
 
               [env: AO_DATA_DIR]
 
           --config <FILE>
-              The configuration file [default: the next one upwards from here, then your own]
+              The configuration file [default: the nearest one in this folder or above, then your own]
 
               [env: AO_CONFIG]
 
           --json
-              Print JSON, in a shape that stays
+              Print JSON with a stable format
 
           --color <WHEN>
-              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+              Colour the output; NO_COLOR and CLICOLOR_FORCE are respected
 
               [possible values: auto, always, never]
 
@@ -225,50 +226,49 @@ fn each_command_has_help() {
     assert_snapshot!(home.run(&["demo", "--help"]), @"
     exit 0
     -- stdout --
-    See six issues become merges at once, on a throw-away repository
+    Watch six issues being worked on and merged at once, in a sample repository
 
-    Six agents work in worktrees and terminals of their own: one change merges as it is, one has a red
-    check and repairs it, one is asked for more by a reviewer, one runs into a conflict and rebases, one
-    has a flaky check that wakes nobody, and one touches a protected path and waits for you. Needs git,
-    and neither an account nor a network. All of it happens in a temporary directory, with a daemon of
-    its own, and is gone afterwards.
+    Six agents work in their own worktrees and terminals: one change merges as it is, one has a failed
+    check and fixes it, one is asked for more by a reviewer, one has a conflict and rebases, one has a
+    flaky check that disturbs no agent, and one touches a protected path and waits for you. Needs git,
+    but no account or network. Everything happens in a temporary directory, with its own daemon, and is
+    removed afterwards.
 
     Usage: ao demo [OPTIONS]
 
     Options:
       -y, --yes
-              Let the change through that waits for you, without asking
+              Approve the change that waits for you, without asking
 
           --keep
-              Leave everything that was made, with the daemon, and say how to look around and how to
-              remove it
+              Keep everything, including the daemon, and print how to explore and remove it
 
           --agent <NAME>
-              Let this agent do the work instead of a script
+              Use this agent instead of the script
 
           --fast
-              Let the scripted agents do their work without pauses
+              Let the scripted agents work without pauses
 
       -h, --help
               Print help (see a summary with '-h')
 
     Options for all commands:
           --data-dir <DIR>
-              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
-              under $XDG_DATA_HOME]
+              The folder for the event log and other data [default: ~/.local/share/ao, or under
+              $XDG_DATA_HOME]
 
               [env: AO_DATA_DIR]
 
           --config <FILE>
-              The configuration file [default: the next one upwards from here, then your own]
+              The configuration file [default: the nearest one in this folder or above, then your own]
 
               [env: AO_CONFIG]
 
           --json
-              Print JSON, in a shape that stays
+              Print JSON with a stable format
 
           --color <WHEN>
-              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+              Colour the output; NO_COLOR and CLICOLOR_FORCE are respected
 
               [possible values: auto, always, never]
 

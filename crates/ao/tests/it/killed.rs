@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use ao_core::session::Stage;
+use ao_core::session::DeliveryStage;
 
 use crate::fleet::{Fleet, Plan};
 
@@ -48,7 +48,7 @@ async fn plays_the_daemon() {
             fleet
                 .until_session(session, "it is written", |session| {
                     let current = session.outbox.current.as_ref();
-                    current.is_some_and(|delivery| matches!(delivery.stage, Stage::Written { .. }))
+                    current.is_some_and(|delivery| matches!(delivery.stage, DeliveryStage::Written { .. }))
                 })
                 .await;
         }

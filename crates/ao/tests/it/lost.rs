@@ -76,7 +76,7 @@ fn a_discard_shows_what_is_lost_asks_and_leaves_a_way_back() {
     house.ao(&["session", "kill", &session, "--yes"]).exits(2);
     house.ao(&["session", "kill", &session, "--discard", "--yes"]).succeeds().says("refs/ao/rescue/");
     assert!(!tree.exists());
-    house.ao(&["session", "kill", &session, "--discard", "--yes"]).succeeds().says("gone already");
+    house.ao(&["session", "kill", &session, "--discard", "--yes"]).succeeds().says("already gone");
     house.ao(&["session", "restore", &session]).succeeds();
     house.wait_for(&session, "idle");
     assert_eq!(fs::read_to_string(tree.join("two.txt")).unwrap(), "two\n", "all of it is back");

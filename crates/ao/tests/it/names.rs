@@ -111,8 +111,7 @@ fn events_have_a_form_for_people() {
     house.wait_for(&session, "idle");
     house.ao(&["stop", &session]).succeeds();
     let told = house.ao(&["events"]).succeeds().out;
-    for words in
-        ["is in the queue: “Say hello”", "runs", "has taken what it was told", "has ended: stopped by"]
+    for words in ["is in the queue: “Say hello”", "runs", "accepted the message", "has ended: stopped by"]
     {
         assert!(told.lines().any(|line| line.contains(&format!("{session}  {words}"))), "{words}:\n{told}");
     }

@@ -201,7 +201,7 @@ cases:
     expect: { against: [approvals, trust] }
 ";
     write("policy.test.yaml", cases);
-    house.ao(&["policy", "test"]).succeeds().says("3 cases, 0 otherwise");
+    house.ao(&["policy", "test"]).succeeds().says("3 cases, 0 failed");
     write("policy.test.yaml", &cases.replace("against: size", "against: labels"));
     let told = house.ao(&["policy", "test"]).exits(1);
     for part in [

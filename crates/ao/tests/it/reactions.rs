@@ -101,7 +101,7 @@ fn what_cannot_be_told_is_refused_with_what_could() {
     house.ao(&["emit", "ci-failed"]).exits(1).says("`ci-failed` is what ao itself finds out");
     house.ao(&["emit", "Deploy"]).exits(1).says("is not a valid event name");
     house.ao(&["emit", "night-over", "--data", "nothing"]).exits(2).says("neither JSON nor `key=value`");
-    house.ao(&["emit", "night-over", "--data", "{"]).exits(2).says("is no JSON object");
+    house.ao(&["emit", "night-over", "--data", "{"]).exits(2).says("is not a JSON object");
     house.ao(&["emit", "night-over", "--session", "nobody"]).exits(5);
     house.ao(&["emit", "night-over", "--detail", &"x".repeat(20_000)]).exits(1).says("16 KB");
     house.ao(&["emit", "night-over"]).succeeds().says("tells a person");
@@ -142,7 +142,7 @@ fn a_test_says_what_would_happen_and_nothing_does() {
     for part in [
         "deploy-failed on ",
         "configured: send-to-agent by itself",
-        "action is said by: top",
+        "action is set by: top",
         "condition holds: data.env == 'production'",
         "data.env is \"production\"",
         "The deploy to production failed.",

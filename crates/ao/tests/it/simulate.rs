@@ -97,7 +97,7 @@ fn what_is_no_record_is_refused_with_the_place() {
     };
     let told = play("{\"seq\":1}\n");
     assert!(told.starts_with("exit 1") && told.contains("`events`, line 1: it has no `kind`"), "{told}");
-    assert!(play("\u{1b}[2J no\n").contains("line 1: it is no JSON"));
+    assert!(play("\u{1b}[2J no\n").contains("line 1: it is not valid JSON"));
     assert!(play("").contains("there are no events in `events`"));
     let missing = home.run(&["simulate", "--config", "ao.yaml", "--events", "nowhere"]);
     assert!(missing.starts_with("exit 1") && missing.contains("`nowhere` cannot be read"), "{missing}");

@@ -61,7 +61,7 @@ fn no_daemon_is_started_from_within_an_agent() {
     for args in [&["start", "--port", "0"][..], &["daemon", "--port", "0"]] {
         let mut command = house.command(&house.repository(), args);
         command.env("AO_SESSION", "ses_1").env("AO_ATTEMPT", "1").env("AO_TOKEN", "00");
-        Ran::of(command.output().unwrap()).exits(17).says("AO_SESSION").says("a shell of your own");
+        Ran::of(command.output().unwrap()).exits(17).says("AO_SESSION").says("your own shell");
     }
     assert_eq!(daemons(&house), 0);
     assert!(!house.path("data").exists(), "nothing is made");

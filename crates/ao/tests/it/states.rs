@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::evidence::{Activity, Rule, Source};
+use ao_core::evidence::{AgentActivity, JudgementRule, SignalSource};
 use ao_core::session::{Phase, SessionEvent, SessionInput, StatusWord};
 
 use crate::fleet::{Fleet, Plan, now, on_both};
@@ -24,7 +24,10 @@ async fn a_lost_stop_heals_by_the_screen(runtime: &'static str) {
     fleet.until_status(session, StatusWord::Working).await;
     fleet.until_idle(session, 1).await;
     let seen = fleet.session(session).await;
-    assert_eq!((seen.judgement.rule, seen.judgement.source), (Rule::TurnEnded, Some(Source::Terminal)));
+    assert_eq!(
+        (seen.judgement.rule, seen.judgement.source),
+        (JudgementRule::TurnEnded, Some(SignalSource::Terminal))
+    );
     let taken = fleet.when(session, |event| matches!(event, SessionEvent::Accepted { .. })).await;
     assert!(
         seen.activity_since.since(taken) <= Duration::from_secs(60),
@@ -94,11 +97,11 @@ async fn a_silent_agent_with_a_busy_child_is_at_work(runtime: &'static str) {
     fleet.until_status(session, StatusWord::Working).await;
     fleet
         .until_session(session, "it is quiet, and at work all the same", |session| {
-            session.judgement.rule == Rule::BusyButQuiet
+            session.judgement.rule == JudgementRule::BusyButQuiet
         })
         .await;
     let seen = fleet.session(session).await;
-    assert_eq!(seen.judgement.activity, Activity::Working);
+    assert_eq!(seen.judgement.activity, AgentActivity::Working);
     assert!(matches!(seen.phase, Phase::Running { .. }));
     assert!(seen.judgement.quiet >= Duration::from_secs(45), "{:?}", seen.judgement);
     fleet.until_idle(session, 1).await;
@@ -143,7 +146,7 @@ async fn somebody_who_types_into_the_terminal_is_followed(runtime: &'static str)
     fleet.type_into(session, "my own idea [[work 3s]]\r").await;
     fleet.until_status(session, StatusWord::Working).await;
     fleet.until_status(session, StatusWord::Idle).await;
-    assert_eq!(fleet.session(session).await.judgement.source, Some(Source::Terminal));
+    assert_eq!(fleet.session(session).await.judgement.source, Some(SignalSource::Terminal));
     assert_eq!(fleet.turns(session).await.last().unwrap(), "my own idea [[work 3s]]");
     assert!(fleet.notices.texts().is_empty(), "{:?}", fleet.notices.texts());
     fleet.finish().await;

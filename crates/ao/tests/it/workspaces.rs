@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use ao_core::session::{SessionInput, StatusWord};
-use ao_core::setup::{Include, IncludeHow, PortRange, Setup};
+use ao_core::setup::{IncludeHow, IncludedFiles, PortRange, Setup};
 use ao_core::workspace::WorkspaceState;
 
 use crate::fleet::{Fleet, Plan, git};
@@ -18,7 +18,7 @@ fn stop() -> SessionInput {
 async fn included_files_are_there_and_a_failing_set_up_can_be_tried_again() {
     let mut plan = Plan::on("process");
     plan.project.setup = Setup {
-        include: vec![Include { pattern: ".env*".into(), how: IncludeHow::Copy }],
+        include: vec![IncludedFiles { pattern: ".env*".into(), how: IncludeHow::Copy }],
         post_create: vec!["echo installing; test -e ../../allowed || { echo no such thing; exit 3; }".into()],
         ..Setup::default()
     };

@@ -7,19 +7,20 @@ use proptest::prelude::*;
 use super::*;
 use crate::Commit;
 use crate::policy::{
-    Approvers, Finding, Freeze, HumanNeed, Level, Pattern, ProtectedPath, Scan, Trust, Weekly, Zone,
+    AgentTrust, ApproverRule, ForbiddenPattern, Freeze, FreezeZone, HumanNeed, ProtectedPath, ScanFinding,
+    ScanResult, TrustLimits, WeeklyFreeze,
 };
 use crate::pull::fixture::*;
 use crate::pull::{
-    ChangeSize, CheckState, Green, Mergeable, PullEvent, PullFacts, PullState, ReviewVerdict, Standing,
-    ThreadFacts,
+    AuthorStanding, ChangeSize, CheckState, ChecksVerdict, Mergeable, PullEvent, PullFacts, PullState,
+    ReviewVerdict, ThreadFacts,
 };
 
-fn verdict(policy: &Policy, pull: &Pull, now: i64) -> Verdict {
-    judge(policy, &Case { pull, makers: &[], maker_known: false, now: Timestamp(now), broken: None })
+fn verdict(policy: &Policy, pull: &Pull, now: i64) -> MergeVerdict {
+    judge(policy, &JudgedPull { pull, makers: &[], maker_known: false, now: Timestamp(now), broken: None })
 }
 
-fn told(verdict: &Verdict) -> Vec<String> {
+fn told(verdict: &MergeVerdict) -> Vec<String> {
     verdict.against().map(|rule| format!("{}: {}", rule.rule, rule.evidence)).collect()
 }
 
@@ -112,8 +113,13 @@ fn every_rule_is_listed_with_its_evidence_whether_it_holds_or_not() {
 #[test]
 fn a_policy_that_cannot_be_read_allows_nothing() {
     let pull = pull(ready());
-    let case =
-        Case { pull: &pull, makers: &[], maker_known: false, now: Timestamp(0), broken: Some("line 3") };
+    let case = JudgedPull {
+        pull: &pull,
+        makers: &[],
+        maker_known: false,
+        now: Timestamp(0),
+        broken: Some("line 3"),
+    };
     let verdict = judge(&Policy::default(), &case);
     assert_eq!(told(&verdict), ["policy: it cannot be read: line 3"]);
 }
@@ -149,8 +155,8 @@ fn only_those_count_as_approvers_whom_the_policy_names() {
     facts.reviews = vec![approved("r1", outsider()), approved("r2", agent()), approved("r3", bot())];
     let told = ["approvals: 0 of 1 on head1; not counted, by stranger"];
     assert_eq!(against(&Policy::default(), facts.clone()), told);
-    let everyone = Approvers {
-        standings: [Standing::Agent, Standing::Bot].into(),
+    let everyone = ApproverRule {
+        standings: [AuthorStanding::Agent, AuthorStanding::Bot].into(),
         logins: strings(&["Stranger", "ao-agent"]),
     };
     let policy = Policy { approvers: everyone, approvals: 2, ..Policy::default() };
@@ -176,8 +182,11 @@ fn a_protected_path_wants_its_own_approvers() {
     );
     assert_eq!(judged(&[], &["ci/x"]), ["protected: ci/ touched by ci/x, which nobody may approve"]);
     assert_eq!(judged(&["bob"], &[]), ["protected: the changed files are not known"]);
-    let two =
-        ProtectedPath { standings: [Standing::Member].into(), approvals: 2, ..protected("ci/", &["eve"]) };
+    let two = ProtectedPath {
+        standings: [AuthorStanding::Member].into(),
+        approvals: 2,
+        ..protected("ci/", &["eve"])
+    };
     let policy = Policy { protected: vec![two], ..Policy::default() };
     assert_eq!(
         against(&policy, with_files(&["ci/x"])),
@@ -212,25 +221,27 @@ fn some_changes_need_a_person_whatever_else_is_enough() {
     let labelled = PullFacts { labels: ["risky".to_owned()].into(), ..ready() };
     assert_eq!(judged(labelled), ["human: a person has to approve: label Risky"]);
     let known = pull(unapproved(ready()));
-    let codex = [Maker { name: "codex".into(), specialist: None }];
-    let case = Case { pull: &known, makers: &codex, maker_known: true, now: Timestamp(0), broken: None };
+    let codex = [PullMaker { name: "codex".into(), specialist: None }];
+    let case =
+        JudgedPull { pull: &known, makers: &codex, maker_known: true, now: Timestamp(0), broken: None };
     assert_eq!(told(&judge(&policy, &case)), ["human: a person has to approve: made by codex"]);
 }
 
 #[test]
 fn an_agent_has_what_its_trust_allows_merged_without_a_person() {
-    let trust = Trust {
+    let trust = AgentTrust {
         agents: [("claude-code", "high"), ("frontend", "low"), ("new", "unheard-of")]
             .map(|(agent, level)| (agent.to_owned(), level.to_owned()))
             .into(),
         default: "none".into(),
-        levels: Trust::known_levels(),
+        levels: AgentTrust::known_levels(),
     };
     let policy = Policy { approvals: 0, trust: vec![trust], ..Policy::default() };
     let judged = |name: &str, specialist: Option<&str>, facts: PullFacts| {
         let known = pull(facts);
-        let agent = [Maker { name: name.into(), specialist: specialist.map(Into::into) }];
-        let case = Case { pull: &known, makers: &agent, maker_known: true, now: Timestamp(0), broken: None };
+        let agent = [PullMaker { name: name.into(), specialist: specialist.map(Into::into) }];
+        let case =
+            JudgedPull { pull: &known, makers: &agent, maker_known: true, now: Timestamp(0), broken: None };
         told(&judge(&policy, &case))
     };
     let bare = || unapproved(ready());
@@ -262,20 +273,20 @@ fn an_agent_has_what_its_trust_allows_merged_without_a_person() {
 /// An untrusted agent must not gain trust by being anonymous or by handing its pull request to another agent.
 #[test]
 fn the_least_trusted_of_all_that_made_it_counts_and_an_unknown_one_is_as_little_trusted_as_any() {
-    let trust = Trust {
+    let trust = AgentTrust {
         agents: [("codex", "none"), ("claude-code", "high")]
             .map(|(agent, level)| (agent.to_owned(), level.to_owned()))
             .into(),
         default: "high".into(),
-        levels: Trust::known_levels(),
+        levels: AgentTrust::known_levels(),
     };
     let need = HumanNeed { authors: vec!["Codex".into()], ..HumanNeed::default() };
     let policy = Policy { approvals: 0, trust: vec![trust], human: vec![need], ..Policy::default() };
     let known = pull(unapproved(ready()));
     let judged = |names: &[&str], maker_known: bool| {
-        let makers: Vec<Maker> =
-            names.iter().map(|name| Maker { name: (*name).into(), specialist: None }).collect();
-        let case = Case { pull: &known, makers: &makers, maker_known, now: Timestamp(0), broken: None };
+        let makers: Vec<PullMaker> =
+            names.iter().map(|name| PullMaker { name: (*name).into(), specialist: None }).collect();
+        let case = JudgedPull { pull: &known, makers: &makers, maker_known, now: Timestamp(0), broken: None };
         told(&judge(&policy, &case))
     };
     assert_eq!(judged(&["claude-code"], true), [""; 0]);
@@ -336,16 +347,20 @@ fn a_freeze_lasts_from_its_first_moment_until_before_its_last() {
 fn added_lines_count_once_this_head_was_looked_through_for_this_policy() {
     let policy = Policy { secrets: true, ..Policy::default() };
     let rules = policy.looks_for().unwrap();
-    let scan = |head: &str, rules: &str, found: usize, failed: Option<&str>| Scan {
+    let scan = |head: &str, rules: &str, found: usize, failed: Option<&str>| ScanResult {
         head: Commit::new(head),
         rules: rules.to_owned(),
         found: (1..=found)
-            .map(|line| Finding { file: "a\u{202e}.rs".into(), line: line as u32, rule: "github-pat".into() })
+            .map(|line| ScanFinding {
+                file: "a\u{202e}.rs".into(),
+                line: line as u32,
+                rule: "github-pat".into(),
+            })
             .collect(),
         more: false,
         failed: failed.map(str::to_owned),
     };
-    let judged = |scan: Option<Scan>| {
+    let judged = |scan: Option<ScanResult>| {
         let mut known = Some(pull(ready()));
         if let Some(scan) = scan {
             let scanned = PullEvent::Scanned { scan: Box::new(scan.bounded()) };
@@ -395,8 +410,8 @@ proptest! {
         if verdict(&policy, &known, 0).allows() {
             prop_assert!(known.is_open() && known.changes_requested().is_empty() && known.conflict.is_none());
             match known.green() {
-                Green::Yes => {}
-                Green::Unchecked => prop_assert!(known.facts.checks.is_empty() && policy.required_checks.is_empty()),
+                ChecksVerdict::Yes => {}
+                ChecksVerdict::Unchecked => prop_assert!(known.facts.checks.is_empty() && policy.required_checks.is_empty()),
                 other => prop_assert!(false, "allowed although {other:?}"),
             }
             prop_assert!(known.approvals().len() >= policy.approvals as usize);
@@ -454,13 +469,17 @@ fn a_policy() -> impl Strategy<Value = Policy> {
         )| {
             let words = |set: std::collections::BTreeSet<&str>| set.into_iter().map(str::to_owned).collect();
             let (needs, need_lines, level, trusts) = people;
-            let trust = Trust {
+            let trust = AgentTrust {
                 agents: Default::default(),
                 default: level.to_owned(),
-                levels: [(level.to_owned(), Level { max_lines: Some(15), ..Level::default() })].into(),
+                levels: [(level.to_owned(), TrustLimits { max_lines: Some(15), ..TrustLimits::default() })]
+                    .into(),
             };
-            let zone =
-                Zone { name: "UTC".into(), offsets: vec![(Timestamp(0), 0)], until: Timestamp(1_000_000) };
+            let zone = FreezeZone {
+                name: "UTC".into(),
+                offsets: vec![(Timestamp(0), 0)],
+                until: Timestamp(1_000_000),
+            };
             Policy {
                 approvals,
                 protected: protect.iter().map(|(glob, login)| protected(glob, &[login])).collect(),
@@ -472,7 +491,11 @@ fn a_policy() -> impl Strategy<Value = Policy> {
                 forbidden: if patterns { vec![a_pattern()] } else { vec![] },
                 secrets: patterns && on,
                 freeze: vec![Freeze { from: Timestamp(from), until: Timestamp(until), why: "x".into() }],
-                weekly: if on { vec![Weekly { from: 0, until: 60, zone, why: "y".into() }] } else { vec![] },
+                weekly: if on {
+                    vec![WeeklyFreeze { from: 0, until: 60, zone, why: "y".into() }]
+                } else {
+                    vec![]
+                },
                 human_always: human,
                 human: vec![HumanNeed { labels: words(needs), lines: need_lines, ..HumanNeed::default() }],
                 trust: vec![trust; trusts],
@@ -484,6 +507,6 @@ fn a_policy() -> impl Strategy<Value = Policy> {
     )
 }
 
-fn a_pattern() -> Pattern {
-    Pattern { name: "todo".into(), regex: "TODO".into(), paths: vec![], except: vec![] }
+fn a_pattern() -> ForbiddenPattern {
+    ForbiddenPattern { name: "todo".into(), regex: "TODO".into(), paths: vec![], except: vec![] }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::Order;
-use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, Standing};
+use ao_core::errand::JobOrder;
+use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    Failure, Hint, LogPart, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError, TestOrder,
-    TestOutcome, Webhook,
+    FailureReport, LogPart, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError,
+    TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -49,10 +49,10 @@ impl Played {
             tries: 1,
             same_as: None,
             log: None,
-            failure: (state == RunState::Failed).then(|| Failure {
+            failure: (state == RunState::Failed).then(|| FailureReport {
                 signature: "s1".into(),
                 excerpt: "assertion failed".into(),
-                ..Failure::default()
+                ..FailureReport::default()
             }),
         }
     }
@@ -84,7 +84,7 @@ impl Scm for Played {
             base: Commit::new("b1"),
             draft: false,
             state: PullState::Open,
-            author: Author { login: "ann".into(), standing: Standing::Owner },
+            author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
             labels: BTreeSet::new(),
             mergeable: Mergeable::Clean,
             checks: vec![],
@@ -132,7 +132,7 @@ impl Scm for Played {
         Ok(LogPart { bytes: vec![], next, ended: from == next })
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
     }
 
@@ -144,15 +144,15 @@ impl Scm for Played {
 async fn outcome(
     head: &'static str,
     ends: RunState,
-    order: Order,
+    order: JobOrder,
 ) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
     let played = Arc::new(Played { head, ends, asked: Mutex::default() });
     let outcome = match order {
-        Order::Rerun { pull, check, commit, .. } => rerun(&*played, &pull, &check, &commit).await,
-        Order::CheckBase { project, commit, check, .. } => {
+        JobOrder::Rerun { pull, check, commit, .. } => rerun(&*played, &pull, &check, &commit).await,
+        JobOrder::CheckBase { project, commit, check, .. } => {
             check_base(&*played, &project, &commit, &check).await
         }
-        Order::Reply { pull, thread, text, resolve, key } => {
+        JobOrder::Reply { pull, thread, text, resolve, key } => {
             reply(&*played, ThreadReply { pull, thread, text, resolve, key }).await
         }
         other => panic!("no job of a forge: {other:?}"),
@@ -167,7 +167,8 @@ fn pull() -> PullId {
 
 #[tokio::test]
 async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
-    let order = || Order::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let order =
+        || JobOrder::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
     let (done, asked) = outcome("h1", RunState::Passed, order()).await;
     assert_eq!(done, Ok(ErrandOutcome::Done { said: "`test` runs again".into() }));
     assert_eq!(asked, ["rerun app!7 h1 test"]);
@@ -178,7 +179,7 @@ async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
-    let order = || Order::CheckBase {
+    let order = || JobOrder::CheckBase {
         project: ProjectId::new("app"),
         branch: "main".into(),
         commit: Commit::new("b1"),
@@ -196,7 +197,7 @@ async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
 
 #[tokio::test]
 async fn an_answer_is_given_under_its_key() {
-    let order = Order::Reply {
+    let order = JobOrder::Reply {
         pull: pull(),
         thread: "t1".into(),
         text: "Done in c9.".into(),

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_ports::{Io, Reporter, Runtime};
+use ao_ports::{ProcessIo, Reporter, Runtime};
 use ao_runtime::tmux::{Options, Tmux};
 use ao_testkit::WallClock;
 use ao_testkit::contract::runtime::RuntimeBench;
@@ -14,15 +14,15 @@ use tempfile::TempDir;
 
 pub(crate) struct Terminal {
     dir: TempDir,
-    io: Io,
+    io: ProcessIo,
 }
 
 impl Terminal {
     pub(crate) fn new() -> Terminal {
-        Terminal::holding(Io::Terminal)
+        Terminal::holding(ProcessIo::Terminal)
     }
 
-    pub(crate) fn holding(io: Io) -> Terminal {
+    pub(crate) fn holding(io: ProcessIo) -> Terminal {
         let found = Command::new("tmux").arg("-V").stdout(Stdio::null()).status();
         assert!(found.is_ok(), "these tests need tmux; install it: apt-get install tmux");
         Terminal { dir: tempfile::tempdir().unwrap(), io }
@@ -57,7 +57,7 @@ impl RuntimeBench for Terminal {
         Arc::new(self.tmux(reporter).await)
     }
 
-    fn io(&self) -> Io {
+    fn io(&self) -> ProcessIo {
         self.io
     }
 }

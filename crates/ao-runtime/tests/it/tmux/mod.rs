@@ -11,5 +11,5 @@ mod contract {
 }
 
 mod without_input {
-    ao_testkit::runtime_contract!(super::bench::Terminal::holding(ao_ports::Io::Output));
+    ao_testkit::runtime_contract!(super::bench::Terminal::holding(ao_ports::ProcessIo::Output));
 }

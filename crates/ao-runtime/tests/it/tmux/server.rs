@@ -3,7 +3,7 @@
 use std::fs;
 
 use ao_core::Attempt;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::EndOrder;
 use ao_testkit::contract::runtime::{Story, lives, until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,9 +34,9 @@ async fn without_the_socket_nothing_is_known_and_nothing_is_dead() {
     fs::rename(&socket, &aside).unwrap();
     fs::create_dir(&socket).unwrap();
     story.daemon_starts().await;
-    assert_eq!(story.runtime().look(&process).await, Life::Unknown);
+    assert_eq!(story.runtime().look(&process).await, ProcessLife::Unknown);
     let census = story.runtime().census().await.unwrap();
-    assert!(census.len() == 1 && census[0].life == Life::Unknown, "{census:?}");
+    assert!(census.len() == 1 && census[0].life == ProcessLife::Unknown, "{census:?}");
     assert!(story.runtime().screen(&process).await.is_err());
     let mut other = story.spec("echo up");
     other.session = story.session(1);
@@ -46,7 +46,7 @@ async fn without_the_socket_nothing_is_known_and_nothing_is_dead() {
     fs::remove_dir(&socket).unwrap();
     fs::rename(&aside, &socket).unwrap();
     until("the server", async || {
-        matches!(story.runtime().look(&process).await, Life::Alive { .. }).then_some(())
+        matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }).then_some(())
     })
     .await;
     story.end().await;
@@ -61,8 +61,8 @@ async fn a_socket_that_was_removed_comes_again() {
     fs::remove_file(story.bench().state().join("socket")).unwrap();
     story.daemon_starts().await;
     until("the server", async || match story.runtime().look(&process).await {
-        Life::Alive { .. } => Some(()),
-        Life::Unknown => None,
+        ProcessLife::Alive { .. } => Some(()),
+        ProcessLife::Unknown => None,
         gone => panic!("{gone:?}"),
     })
     .await;
@@ -87,14 +87,14 @@ async fn agents_that_go_with_the_server_are_seen_to_be_gone() {
         assert_eq!(story.exit().await.2, None, "each end is reported");
     }
     for process in &processes {
-        assert_eq!(story.runtime().look(process).await, Life::Gone { code: None });
+        assert_eq!(story.runtime().look(process).await, ProcessLife::Gone { code: None });
         let piece = story.runtime().output(process, 0, 100, std::time::Duration::ZERO).await.unwrap();
         assert!(piece.bytes.starts_with(b"up") && piece.ended, "what they said is still there");
     }
     story.restart().await;
     let census = story.runtime().census().await.unwrap();
     assert!(
-        census.len() == 5 && census.iter().all(|one| one.life == Life::Gone { code: None }),
+        census.len() == 5 && census.iter().all(|one| one.life == ProcessLife::Gone { code: None }),
         "{census:?}"
     );
     let mut next = story.spec("echo again; sleep 600");
@@ -116,7 +116,7 @@ async fn a_control_client_that_was_killed_comes_again() {
     until("another client", async || Some(client()).filter(|pid| !pid.is_empty() && *pid != first)).await;
     story.write(&process, 1, b"hello\n").await;
     story.until_output(&process, "<hello>").await;
-    assert!(matches!(story.runtime().look(&process).await, Life::Alive { .. }));
+    assert!(matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }));
     story.end().await;
 }
 

@@ -1,6 +1,6 @@
 //! Views of terminals.
 
-use ao_ports::{Frame, Io, ProcessRef, RuntimeError, TerminalView, ViewOptions};
+use ao_ports::{Frame, ProcessIo, ProcessRef, RuntimeError, TerminalView, ViewOptions};
 
 use super::story::{BOUND, RuntimeBench, Story, until};
 
@@ -43,7 +43,7 @@ pub async fn a_viewer_sees_what_is_put_out_before_and_after<B: RuntimeBench>(sto
         story.start("echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 3").await;
     story.until_output(&process, "before").await;
     let mut viewer = Viewer::new(&story, &process, ViewOptions { history: 1000, ..Default::default() }).await;
-    if story.io() == Io::Terminal {
+    if story.io() == ProcessIo::Terminal {
         viewer.until("what came before", |viewer| viewer.shown.contains("before")).await;
     }
     let typed = viewer.view.type_bytes(b"x").await;
@@ -58,7 +58,7 @@ pub async fn a_viewer_sees_what_is_put_out_before_and_after<B: RuntimeBench>(sto
 }
 
 pub async fn one_viewer_at_a_time_has_control<B: RuntimeBench>(story: Story<B>) {
-    if story.io() != Io::Terminal {
+    if story.io() != ProcessIo::Terminal {
         return;
     }
     let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;

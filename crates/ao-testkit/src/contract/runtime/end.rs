@@ -4,7 +4,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 
 use ao_core::Attempt;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::environment::{ATTEMPT, SESSION, SETUP};
 use ao_ports::{EndOrder, StartSpec};
 
@@ -24,7 +24,7 @@ pub async fn a_program_that_does_not_listen_is_killed<B: RuntimeBench>(mut story
     story.end().await;
     assert!(!lives(pid));
     assert_eq!(story.exit().await.2, None, "its end is reported");
-    assert!(!matches!(story.runtime().look(&process).await, Life::Alive { .. }));
+    assert!(!matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }));
 }
 
 /// acceptance: L5
@@ -107,7 +107,7 @@ pub async fn ending_again_and_ending_nothing_are_no_errors<B: RuntimeBench>(mut 
     (late.session, late.attempt) = (never.session, never.attempt);
     let _ = story.runtime().start(&late).await;
     let census = story.runtime().census().await.expect("a census");
-    assert!(census.iter().all(|counted| !matches!(counted.life, Life::Alive { .. })), "{census:?}");
+    assert!(census.iter().all(|counted| !matches!(counted.life, ProcessLife::Alive { .. })), "{census:?}");
     assert!(!story.folder().join("late").exists(), "a late start starts nothing");
 }
 

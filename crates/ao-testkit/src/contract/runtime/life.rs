@@ -1,7 +1,7 @@
 //! Liveness: observed, counted, and never guessed.
 
 use ao_core::Attempt;
-use ao_core::input::Life;
+use ao_core::input::ProcessLife;
 use ao_ports::{CensusEntry, EndOrder, ProcessRef};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -14,11 +14,11 @@ fn kill(pid: i32) {
 pub async fn an_exit_is_reported_with_its_code<B: RuntimeBench>(mut story: Story<B>) {
     let process = story.start("exit 7").await;
     assert_eq!(story.exit().await, (story.session(0), Attempt(1), Some(7)));
-    assert_eq!(story.runtime().look(&process).await, Life::Gone { code: Some(7) });
+    assert_eq!(story.runtime().look(&process).await, ProcessLife::Gone { code: Some(7) });
     story.restart().await;
     assert_eq!(
         story.runtime().look(&process).await,
-        Life::Gone { code: Some(7) },
+        ProcessLife::Gone { code: Some(7) },
         "another daemon knows too"
     );
     story.end().await;
@@ -31,7 +31,7 @@ pub async fn a_killed_program_is_seen<B: RuntimeBench>(mut story: Story<B>) {
     let process = story.start("echo $$ > pid; sleep 600").await;
     kill(number(&story.until_file("pid").await));
     assert_eq!(story.exit().await, (story.session(0), Attempt(1), None));
-    assert_eq!(story.runtime().look(&process).await, Life::Gone { code: None });
+    assert_eq!(story.runtime().look(&process).await, ProcessLife::Gone { code: None });
     story.end().await;
 }
 
@@ -43,7 +43,7 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
     std::fs::write(story.folder().join("go"), "").expect("a file");
     until("the exit", async || (!lives(pid)).then_some(())).await;
     story.daemon_starts().await;
-    let gone = Life::Gone { code: Some(5) };
+    let gone = ProcessLife::Gone { code: Some(5) };
     let counted = CensusEntry {
         process: process.clone(),
         session: story.session(0),
@@ -55,7 +55,7 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
     until("the record of the exit", async || {
         let census = story.runtime().census().await.expect("a census");
         assert_eq!((census.len(), census[0].session), (1, counted.session));
-        (census[0].life != Life::Unknown).then(|| assert_eq!(census[0], counted))
+        (census[0].life != ProcessLife::Unknown).then(|| assert_eq!(census[0], counted))
     })
     .await;
     assert_eq!(story.runtime().look(&process).await, gone);
@@ -68,9 +68,9 @@ pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
     let is = async |life| {
         until("the look", async || (story.runtime().look(&process).await == life).then_some(())).await;
     };
-    is(Life::Alive { busy: false }).await;
+    is(ProcessLife::Alive { busy: false }).await;
     std::fs::write(story.folder().join("go"), "").expect("a file");
-    is(Life::Alive { busy: true }).await;
+    is(ProcessLife::Alive { busy: true }).await;
     story.end().await;
 }
 
@@ -91,7 +91,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
         until("work at three looks in a row", async || {
             tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
             match story.runtime().look(&process).await {
-                Life::Alive { busy: true } => busy += 1,
+                ProcessLife::Alive { busy: true } => busy += 1,
                 _ => busy = 0,
             }
             (busy == 3).then_some(())
@@ -104,7 +104,7 @@ pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B
 
 pub async fn what_is_not_known_is_not_dead<B: RuntimeBench>(story: Story<B>) {
     let nonsense = ProcessRef::new(story.runtime().name(), "what is this; $HOME/..");
-    assert_eq!(story.runtime().look(&nonsense).await, Life::Unknown);
+    assert_eq!(story.runtime().look(&nonsense).await, ProcessLife::Unknown);
     assert!(story.runtime().output(&nonsense, 0, 10, std::time::Duration::ZERO).await.is_err());
     assert_eq!(story.runtime().folder(&nonsense).await, None);
 }
@@ -132,7 +132,7 @@ pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
     for round in 1..=3 {
         story.restart().await;
         assert!(lives(pid));
-        assert!(matches!(story.runtime().look(&process).await, Life::Alive { .. }));
+        assert!(matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }));
         story.tell(&process, round, format!("round {round}\n").as_bytes()).await;
         story.until_output(&process, &format!("<round {round}>")).await;
     }
@@ -161,10 +161,10 @@ pub async fn a_census_knows_all_after_a_restart<B: RuntimeBench>(mut story: Stor
         let session = story.session(number);
         census.iter().find(|counted| counted.session == session).map(|counted| counted.life)
     };
-    assert!(matches!(life(0), Some(Life::Alive { .. })), "{census:?}");
-    assert!(matches!(life(1), Some(Life::Alive { .. })), "{census:?}");
-    assert_eq!(life(2), Some(Life::Gone { code: Some(3) }));
-    assert!(matches!(life(3), None | Some(Life::Gone { .. })), "what was ended may be forgotten");
+    assert!(matches!(life(0), Some(ProcessLife::Alive { .. })), "{census:?}");
+    assert!(matches!(life(1), Some(ProcessLife::Alive { .. })), "{census:?}");
+    assert_eq!(life(2), Some(ProcessLife::Gone { code: Some(3) }));
+    assert!(matches!(life(3), None | Some(ProcessLife::Gone { .. })), "what was ended may be forgotten");
     for order in [first, second, last] {
         story.runtime().end(&order).await.expect("it ends");
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ao_ports::{Output, ProcessRef};
+use ao_ports::{OutputPart, ProcessRef};
 use futures::FutureExt;
 
 use super::story::{BOUND, RuntimeBench, Story};
@@ -11,7 +11,7 @@ use super::story::{BOUND, RuntimeBench, Story};
 const LONG: Duration = Duration::from_secs(3600);
 
 impl<B: RuntimeBench> Story<B> {
-    async fn piece(&self, process: &ProcessRef, from: u64, limit: usize) -> Output {
+    async fn piece(&self, process: &ProcessRef, from: u64, limit: usize) -> OutputPart {
         let piece = self.runtime().output(process, from, limit, LONG);
         tokio::time::timeout(BOUND, piece).await.expect("it comes in time").expect("it is read")
     }
@@ -43,7 +43,7 @@ pub async fn output_is_read_by_offset_and_limit<B: RuntimeBench>(story: Story<B>
 
 pub async fn a_look_at_output_does_not_wait_and_a_wait_has_its_bound<B: RuntimeBench>(story: Story<B>) {
     let process = story.start("sleep 600").await;
-    let nothing = Output { from: 0, bytes: vec![], ended: false };
+    let nothing = OutputPart { from: 0, bytes: vec![], ended: false };
     let look = story.runtime().output(&process, 0, 100, Duration::ZERO);
     assert_eq!(tokio::time::timeout(BOUND, look).await.expect("at once").expect("it is read"), nothing);
     let wait = Duration::from_millis(50);
@@ -70,7 +70,7 @@ pub async fn who_waits_for_output_is_woken_by_it_and_by_the_end<B: RuntimeBench>
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         story.tell(&process, number, b"go\n").await;
-        assert_eq!(waiting.await, Output { from, bytes: bytes.to_vec(), ended: bytes.is_empty() });
+        assert_eq!(waiting.await, OutputPart { from, bytes: bytes.to_vec(), ended: bytes.is_empty() });
     }
     story.end().await;
 }
@@ -78,7 +78,7 @@ pub async fn who_waits_for_output_is_woken_by_it_and_by_the_end<B: RuntimeBench>
 pub async fn the_last_words_come_before_the_end_is_told<B: RuntimeBench>(mut story: Story<B>) {
     let process = story.start("printf 0123456789").await;
     story.exit().await;
-    let end = |from, bytes: &[u8], ended| Output { from, bytes: bytes.to_vec(), ended };
+    let end = |from, bytes: &[u8], ended| OutputPart { from, bytes: bytes.to_vec(), ended };
     assert_eq!(story.piece(&process, 0, 4).await, end(0, b"0123", false));
     assert_eq!(story.piece(&process, 4, 100).await, end(4, b"456789", true));
     assert_eq!(story.piece(&process, 10, 100).await, end(10, b"", true));

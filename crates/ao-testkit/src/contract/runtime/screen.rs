@@ -1,6 +1,6 @@
 //! Screens: the visible content of a terminal.
 
-use ao_ports::{Io, RuntimeError, Screen};
+use ao_ports::{ProcessIo, RuntimeError, Screen};
 
 use super::story::{RuntimeBench, Story, until, until_ok};
 
@@ -15,7 +15,7 @@ impl<B: RuntimeBench> Story<B> {
 }
 
 pub async fn a_screen_shows_what_a_person_would_see<B: RuntimeBench>(mut story: Story<B>) {
-    if story.io() != Io::Terminal {
+    if story.io() != ProcessIo::Terminal {
         return;
     }
     let script =
@@ -49,7 +49,7 @@ pub async fn a_screen_shows_what_a_person_would_see<B: RuntimeBench>(mut story: 
 }
 
 pub async fn a_screen_knows_what_the_program_has_asked_for<B: RuntimeBench>(mut story: Story<B>) {
-    if story.io() != Io::Terminal {
+    if story.io() != ProcessIo::Terminal {
         return;
     }
     let script = "printf up; read l; printf '\\033[?2004h'; read l; printf '\\033[?1049h\\033[Hwhole'; read l; \
@@ -71,7 +71,7 @@ pub async fn a_screen_knows_what_the_program_has_asked_for<B: RuntimeBench>(mut 
 }
 
 pub async fn a_program_on_pipes_has_no_screen<B: RuntimeBench>(story: Story<B>) {
-    if story.io() != Io::Pipes {
+    if story.io() != ProcessIo::Pipes {
         return;
     }
     let process = story.start("sleep 600").await;

@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ao_core::input::Life;
-use ao_core::setup::{Secret, SecretSource};
-use ao_ports::{EndOrder, Io, RuntimeError};
+use ao_core::input::ProcessLife;
+use ao_core::setup::{SecretRef, SecretSource};
+use ao_ports::{EndOrder, ProcessIo, RuntimeError};
 use tokio::task::JoinSet;
 
 use super::end::StrayProgram;
@@ -50,7 +50,7 @@ pub async fn an_attempt_that_has_exited_is_not_started_again<B: RuntimeBench>(mu
     assert_eq!(story.start(script).await, process);
     story.restart().await;
     assert_eq!(story.start(script).await, process);
-    assert!(matches!(story.runtime().look(&process).await, Life::Gone { .. }));
+    assert!(matches!(story.runtime().look(&process).await, ProcessLife::Gone { .. }));
     assert_eq!(story.count(), 1);
     story.end().await;
 }
@@ -64,7 +64,7 @@ pub async fn an_attempt_that_was_ended_is_not_started_again<B: RuntimeBench>(mut
     story.restart().await;
     let _ = story.runtime().start(&story.spec(COUNTED)).await;
     assert_eq!(story.count(), 1);
-    let alive = |life: Life| matches!(life, Life::Alive { .. });
+    let alive = |life: ProcessLife| matches!(life, ProcessLife::Alive { .. });
     assert!(!alive(story.runtime().look(&process).await));
     let mut next = story.spec(COUNTED);
     next.attempt = next.attempt.next();
@@ -91,7 +91,10 @@ pub async fn twenty_start_at_once<B: RuntimeBench>(story: Story<B>) {
     }
     assert_eq!(processes.len(), 20, "each has a name of its own");
     let counted = story.runtime().census().await.expect("they are counted");
-    assert_eq!(counted.iter().filter(|counted| matches!(counted.life, Life::Alive { .. })).count(), 20);
+    assert_eq!(
+        counted.iter().filter(|counted| matches!(counted.life, ProcessLife::Alive { .. })).count(),
+        20
+    );
     let mut ends = JoinSet::new();
     for number in 0..20 {
         let order =
@@ -111,7 +114,7 @@ pub async fn the_environment_is_what_was_asked_for_and_no_more<B: RuntimeBench>(
     // A variable of every test's environment that no program needs.
     spec.command.pass.push("CARGO_PKG_NAME".into());
     let from = SecretSource::File(key.display().to_string());
-    spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
+    spec.command.secrets.push(SecretRef { name: "STORY_KEY".into(), from });
     story.runtime().start(&spec).await.expect("it starts");
     let text = story.until_file("env").await;
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
@@ -133,7 +136,7 @@ pub async fn a_secret_is_in_no_argument_of_any_process<B: RuntimeBench>(story: S
     std::fs::write(&key, &secret).expect("the key is written");
     let mut spec = story.spec("echo $STORY_KEY > seen; sleep 600");
     let from = SecretSource::File(key.display().to_string());
-    spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
+    spec.command.secrets.push(SecretRef { name: "STORY_KEY".into(), from });
     let (done, leaked) = (Arc::new(AtomicBool::new(false)), secret.clone());
     let watched = done.clone();
     // Watches during the start, as another user of the host could.
@@ -183,7 +186,7 @@ pub async fn what_cannot_be_started_is_named_and_leaves_nothing<B: RuntimeBench>
 
     let mut spec = story.spec(COUNTED);
     let from = SecretSource::File(story.folder().join("no-key").display().to_string());
-    spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
+    spec.command.secrets.push(SecretRef { name: "STORY_KEY".into(), from });
     let err = story.runtime().start(&spec).await.expect_err("there is no such key");
     assert!(matches!(err, RuntimeError::NoSecret { .. }), "{err}");
 
@@ -192,7 +195,7 @@ pub async fn what_cannot_be_started_is_named_and_leaves_nothing<B: RuntimeBench>
     story.until_output(&process, "up").await;
     assert_eq!(story.count(), 1, "once it can be started, the same attempt is");
     assert!(
-        matches!(story.runtime().look(&process).await, Life::Alive { .. }),
+        matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }),
         "what failed before is no end of it"
     );
     assert_eq!(story.output(&process).await, "up\n", "nor a word of it");
@@ -231,7 +234,7 @@ pub async fn a_port_of_the_sessions_own_set_up_does_not<B: RuntimeBench>(story: 
 
 pub async fn a_way_of_holding_that_it_does_not_have_is_refused<B: RuntimeBench>(story: Story<B>) {
     let abilities = story.abilities();
-    let all = [Io::Terminal, Io::Pipes, Io::Output];
+    let all = [ProcessIo::Terminal, ProcessIo::Pipes, ProcessIo::Output];
     assert!(all.iter().any(|io| abilities.holds(*io)), "it holds programs in some way");
     for io in all {
         if !abilities.holds(io) {
@@ -248,6 +251,6 @@ impl<B: RuntimeBench> Story<B> {
     async fn assert_nothing_runs(&self) {
         assert_eq!(self.count(), 0);
         let counted = self.runtime().census().await.expect("a census");
-        assert!(counted.iter().all(|one| !matches!(one.life, Life::Alive { .. })), "{counted:?}");
+        assert!(counted.iter().all(|one| !matches!(one.life, ProcessLife::Alive { .. })), "{counted:?}");
     }
 }

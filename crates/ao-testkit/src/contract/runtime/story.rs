@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities, StartSpec, WriteOrder,
-    WriteOutcome,
+    AgentReport, EndOrder, ProcessIo, ProcessRef, ProgramCommand, Reporter, Runtime, RuntimeAbilities,
+    StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,7 +36,7 @@ pub trait RuntimeBench: Send + Sync {
     async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime>;
 
     /// Returns how the programs of the stories are held.
-    fn io(&self) -> Io;
+    fn io(&self) -> ProcessIo;
 }
 
 /// One runtime, and the operations of a story.
@@ -74,7 +74,7 @@ impl<B: RuntimeBench> Story<B> {
         self.runtime().abilities()
     }
 
-    pub fn io(&self) -> Io {
+    pub fn io(&self) -> ProcessIo {
         self.bench.io()
     }
 
@@ -108,8 +108,8 @@ impl<B: RuntimeBench> Story<B> {
     /// reads from a pipe in its folder if it was made by [`Story::heard`].
     pub fn spec(&self, script: &str) -> StartSpec {
         let script = match self.io() {
-            Io::Terminal => format!("stty raw -echo; {script}"),
-            Io::Pipes | Io::Output => script.to_owned(),
+            ProcessIo::Terminal => format!("stty raw -echo; {script}"),
+            ProcessIo::Pipes | ProcessIo::Output => script.to_owned(),
         };
         StartSpec {
             session: self.session(0),
@@ -117,7 +117,7 @@ impl<B: RuntimeBench> Story<B> {
             name: "a story".into(),
             path: self.folder().display().to_string(),
             ports: vec![],
-            command: Command {
+            command: ProgramCommand {
                 program: "sh".into(),
                 args: vec!["-c".into(), script],
                 env: BTreeMap::new(),
@@ -136,14 +136,14 @@ impl<B: RuntimeBench> Story<B> {
     /// Returns a script that reads the input of [`Story::tell`] on its stdin.
     pub fn heard(&self, script: &str) -> String {
         match self.io() {
-            Io::Terminal | Io::Pipes => script.to_owned(),
-            Io::Output => format!("mkfifo told; exec 0<>told; {script}"),
+            ProcessIo::Terminal | ProcessIo::Pipes => script.to_owned(),
+            ProcessIo::Output => format!("mkfifo told; exec 0<>told; {script}"),
         }
     }
 
     /// Sends input to a program whose script was made by [`Story::heard`].
     pub async fn tell(&self, process: &ProcessRef, number: u64, bytes: &[u8]) {
-        if self.io() != Io::Output {
+        if self.io() != ProcessIo::Output {
             self.write(process, number, bytes).await;
             return;
         }
@@ -188,7 +188,7 @@ impl<B: RuntimeBench> Story<B> {
         let next = async {
             loop {
                 let report = self.reports.next().await;
-                if let Report::Signal { session, signal } = report
+                if let AgentReport::Signal { session, signal } = report
                     && let Reading::Exited { code } = signal.reading
                 {
                     return (session, signal.attempt, code);
@@ -199,7 +199,7 @@ impl<B: RuntimeBench> Story<B> {
     }
 
     /// Returns the reports that were not read yet.
-    pub fn reported(&mut self) -> Vec<Report> {
+    pub fn reported(&mut self) -> Vec<AgentReport> {
         self.reports.unread()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::setup::{Secret, SecretSource};
-use ao_ports::{Io, ProcessRef, WriteOrder};
+use ao_core::setup::{SecretRef, SecretSource};
+use ao_ports::{ProcessIo, ProcessRef, WriteOrder};
 
 use super::story::{RuntimeBench, Story, until_ok};
 
@@ -25,7 +25,7 @@ impl<B: RuntimeBench> Story<B> {
 
 /// A program that reads its stdin to the end continues at once, as headless agents do.
 pub async fn a_program_without_input_finds_its_end<B: RuntimeBench>(mut story: Story<B>) {
-    if story.io() != Io::Output {
+    if story.io() != ProcessIo::Output {
         return;
     }
     let process = story.start("cat > got; echo over; exit 3").await;
@@ -36,7 +36,7 @@ pub async fn a_program_without_input_finds_its_end<B: RuntimeBench>(mut story: S
 }
 
 pub async fn a_program_without_input_cannot_be_written_to<B: RuntimeBench>(story: Story<B>) {
-    if story.io() != Io::Output {
+    if story.io() != ProcessIo::Output {
         return;
     }
     let process = story.start("echo up; sleep 600").await;
@@ -58,7 +58,7 @@ pub async fn both_streams_are_in_the_log_in_their_order<B: RuntimeBench>(mut sto
     }
     assert_eq!(story.until_log(&process, "three\n").await, "one\ntwo\nthree\n");
     let output = story.until_output(&process, "three\n").await;
-    let expected = if story.io() == Io::Pipes { "one\nthree\n" } else { "one\ntwo\nthree\n" };
+    let expected = if story.io() == ProcessIo::Pipes { "one\nthree\n" } else { "one\ntwo\nthree\n" };
     assert_eq!(output, expected, "a protocol is kept free of it");
     story.restart().await;
     assert_eq!(story.log(&process).await, "one\ntwo\nthree\n", "another daemon reads the same");
@@ -97,7 +97,7 @@ pub async fn a_secret_is_masked_on_both_streams<B: RuntimeBench>(story: Story<B>
     let mut spec =
         story.spec("echo \"out $STORY_KEY.\"; echo \"err $STORY_KEY.\" >&2; echo up >&2; sleep 600");
     let from = SecretSource::File(key.display().to_string());
-    spec.command.secrets.push(Secret { name: "STORY_KEY".into(), from });
+    spec.command.secrets.push(SecretRef { name: "STORY_KEY".into(), from });
     let process = story.runtime().start(&spec).await.expect("it starts");
     let log = story.until_log(&process, "up").await;
     assert!(log.contains("err ") && !log.contains("hunter2"), "{log:?}");

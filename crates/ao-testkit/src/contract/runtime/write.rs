@@ -1,12 +1,12 @@
 //! Writing: every byte unchanged, and once.
 
-use ao_ports::{Io, WriteOrder, WriteOutcome};
+use ao_ports::{ProcessIo, WriteOrder, WriteOutcome};
 
 use super::story::{RuntimeBench, Story, until};
 
 /// All byte values, control bytes too, and more of them than a terminal takes at once.
 pub async fn bytes_arrive_exactly<B: RuntimeBench>(story: Story<B>) {
-    if story.io() == Io::Output {
+    if story.io() == ProcessIo::Output {
         return;
     }
     let process = story.start("echo up; head -c 8193 > got.partial; mv got.partial got; sleep 600").await;
@@ -22,7 +22,7 @@ pub async fn bytes_arrive_exactly<B: RuntimeBench>(story: Story<B>) {
 }
 
 pub async fn a_write_arrives_once_for_each_number<B: RuntimeBench>(mut story: Story<B>) {
-    if !story.abilities().remembers_writes || story.io() == Io::Output {
+    if !story.abilities().remembers_writes || story.io() == ProcessIo::Output {
         return;
     }
     let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
@@ -43,7 +43,7 @@ pub async fn a_write_arrives_once_for_each_number<B: RuntimeBench>(mut story: St
 }
 
 pub async fn a_write_to_what_has_ended_is_an_error<B: RuntimeBench>(mut story: Story<B>) {
-    if story.io() == Io::Output {
+    if story.io() == ProcessIo::Output {
         return;
     }
     let process = story.start("exit 0").await;
@@ -57,7 +57,7 @@ pub async fn a_write_to_what_has_ended_is_an_error<B: RuntimeBench>(mut story: S
 /// As long as a message can be, and its number is remembered as for a short one.
 pub async fn a_long_text_arrives_whole<B: RuntimeBench>(story: Story<B>) {
     const LONG: usize = 300_000;
-    if story.io() == Io::Output {
+    if story.io() == ProcessIo::Output {
         return;
     }
     let process =

@@ -14,7 +14,7 @@
 //! renders as the plain line. So no text can forge a comment of another author.
 
 use ao_core::Timestamp;
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 
 use super::super::issue::{IssueComment, plain_text};
 use super::front::newline;
@@ -80,37 +80,37 @@ pub(super) fn unescaped(text: &str) -> String {
     })
 }
 
-pub(super) fn author_text(author: &Author) -> String {
+pub(super) fn author_text(author: &AuthorFacts) -> String {
     let standing = match author.standing {
-        Standing::Owner if !author.login.ends_with(')') => return author.login.clone(),
-        Standing::Owner => "owner",
-        Standing::Member => "member",
-        Standing::Collaborator => "collaborator",
-        Standing::Bot => "bot",
-        Standing::Agent => "agent",
-        Standing::Outsider => "outsider",
+        AuthorStanding::Owner if !author.login.ends_with(')') => return author.login.clone(),
+        AuthorStanding::Owner => "owner",
+        AuthorStanding::Member => "member",
+        AuthorStanding::Collaborator => "collaborator",
+        AuthorStanding::Bot => "bot",
+        AuthorStanding::Agent => "agent",
+        AuthorStanding::Outsider => "outsider",
     };
     format!("{} ({standing})", author.login)
 }
 
-pub(super) fn author(text: &str) -> Author {
+pub(super) fn author(text: &str) -> AuthorFacts {
     let text = text.trim();
     let parts = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
     let standing = |word| {
         Some(match word {
-            "owner" => Standing::Owner,
-            "member" => Standing::Member,
-            "collaborator" => Standing::Collaborator,
-            "bot" => Standing::Bot,
-            "agent" => Standing::Agent,
-            "outsider" => Standing::Outsider,
+            "owner" => AuthorStanding::Owner,
+            "member" => AuthorStanding::Member,
+            "collaborator" => AuthorStanding::Collaborator,
+            "bot" => AuthorStanding::Bot,
+            "agent" => AuthorStanding::Agent,
+            "outsider" => AuthorStanding::Outsider,
             _ => return None,
         })
     };
     match parts.and_then(|(login, word)| Some((login, standing(word)?))) {
-        Some((login, standing)) => Author { login: login.to_owned(), standing },
+        Some((login, standing)) => AuthorFacts { login: login.to_owned(), standing },
         // A person who can write to the repository counts as an owner.
-        None => Author { login: text.to_owned(), standing: Standing::Owner },
+        None => AuthorFacts { login: text.to_owned(), standing: AuthorStanding::Owner },
     }
 }
 
@@ -193,10 +193,10 @@ mod tests {
         let text =
             "## Comments\n\n\\## Comments\n### ann · 2026-01-01\n\\### ann · 2026-01-01\n### a heading";
         let comments: Vec<IssueComment> =
-            [("ann", Standing::Owner, Some("a--> b%")), ("x (agent)", Standing::Owner, None)]
+            [("ann", AuthorStanding::Owner, Some("a--> b%")), ("x (agent)", AuthorStanding::Owner, None)]
                 .map(|(login, standing, key)| IssueComment {
                     key: key.map(str::to_owned),
-                    author: Author { login: login.into(), standing },
+                    author: AuthorFacts { login: login.into(), standing },
                     body: text.into(),
                     at: Timestamp(1_767_225_600_123),
                 })

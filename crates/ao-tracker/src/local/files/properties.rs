@@ -1,6 +1,6 @@
 //! Properties of all files, tested with many odd ones.
 
-use ao_core::pull::{Author, Standing};
+use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::{ProjectId, Timestamp};
 use proptest::prelude::*;
 
@@ -32,7 +32,8 @@ fn issues() -> impl Strategy<Value = Issue> {
                 blocked_by,
                 assignee: words("an assignee", &login),
                 closed,
-                author: words("an author", &login).map(|login| Author { login, standing: Standing::Owner }),
+                author: words("an author", &login)
+                    .map(|login| AuthorFacts { login, standing: AuthorStanding::Owner }),
                 key: words("a mark", &login),
                 created: Timestamp(1_767_323_045_678),
                 updated: Timestamp(1_767_323_045_999),
@@ -64,7 +65,7 @@ proptest! {
         if let Ok(body) = issue::body("a comment", &comment)
             && !body.is_empty()
         {
-            let author = Author { login: "ann".into(), standing: Standing::Agent };
+            let author = AuthorFacts { login: "ann".into(), standing: AuthorStanding::Agent };
             let comment = IssueComment { key: is.key.clone(), author, body, at: Timestamp(1_767_323_045_678) };
             let commented = document.commented(&project, &edited, &comment);
             let commented = commented.ok_or_else(|| TestCaseError::fail(format!("no clean way from {edited}")))?;

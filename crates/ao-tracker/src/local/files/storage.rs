@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use ao_core::{ProjectId, Timestamp};
-use ao_ports::{Change, Records, TrackerError};
+use ao_ports::{RecordChange, Records, TrackerError};
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
@@ -161,7 +161,7 @@ impl IssueStorage for FileStorage {
         let last: u64 = last.and_then(|last| serde_json::from_str(&last).ok()).unwrap_or(0);
         let number = self.look(FileCache::last_number).await?.max(last) + 1;
         // If the file is not written after this, the number is only skipped.
-        let counted = Change::put("issues", self.counter_key(), number.to_string());
+        let counted = RecordChange::put("issues", self.counter_key(), number.to_string());
         self.records.change(vec![counted]).await.map_err(failed)?;
         let folder = self.folder.clone();
         blocking(move || {

@@ -170,7 +170,7 @@ impl AttachedView {
     fn hear(&mut self, said: TerminalFrame) -> Result<Option<LeaveReason>, CommandError> {
         match said {
             TerminalFrame::Control(FromServer::Keyframe { columns, rows }) => {
-                self.keyframe = Some((columns, rows))
+                self.keyframe = Some((columns, rows));
             }
             TerminalFrame::Control(FromServer::Ended { code }) => return Ok(Some(LeaveReason::Ended(code))),
             TerminalFrame::Control(FromServer::Control { yours: true })

@@ -99,7 +99,7 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
                 .fix(install("tmux")),
         ),
         (false, false) => {
-            findings.push(DoctorFinding::ok("runtime", "tmux is not installed, and not needed here"))
+            findings.push(DoctorFinding::ok("runtime", "tmux is not installed, and not needed here"));
         }
         (false, true) => {}
     }

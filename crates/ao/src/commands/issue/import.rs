@@ -52,8 +52,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     ui::text(show::imported(&imported.value, Canvas::here()))?;
     ui::note(match (issues.len() - known, known, args.dry_run) {
         (0, 0, _) => "nothing in it looks like an issue".to_owned(),
-        (new, known, true) => format!("{} would be created, {known} exist already", count(new)),
-        (new, known, false) => format!("{} created, {known} exist already", count(new)),
+        (new, known, true) => format!("{} would be created, {known} known already", count(new)),
+        (new, known, false) => format!("{} created, {known} known already", count(new)),
     });
     Ok(())
 }

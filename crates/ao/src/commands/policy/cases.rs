@@ -2,15 +2,15 @@
 
 use ao_config::policy::at;
 use ao_config::shape::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict};
-use ao_core::policy::{Case, Policy, Verdict, judge};
+use ao_core::policy::{JudgedPull, MergeVerdict, Policy, judge};
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Conflict, Maker, Mergeable, Pull, PullFacts,
-    PullState, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, Pull,
+    PullConflict, PullFacts, PullMaker, PullState, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 
 /// Returns the policy's verdict on a case.
-pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verdict {
+pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> MergeVerdict {
     // A case without a time gives the same result on every day.
     let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or_else(|| policy.unfrozen_from(now));
     let mut facts = facts(given, now);
@@ -18,16 +18,18 @@ pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verd
     let mut pull = Pull::at_a_look(&PullId { project: ProjectId::new("case"), number: 1 }, &facts);
     if !given.conflicts.is_empty() {
         let (base, head) = (pull.facts.base.clone(), head());
-        pull.conflict = Some(Conflict { base, head, files: given.conflicts.clone() });
+        pull.conflict = Some(PullConflict { base, head, files: given.conflicts.clone() });
     }
     pull.scan = ao_scan::scan(policy, &head(), &diff(given), true);
-    let maker =
-        given.agent.as_ref().map(|name| Maker { name: name.clone(), specialist: given.specialist.clone() });
-    judge(policy, &Case { pull: &pull, makers: maker.as_slice(), maker_known: true, now, broken: None })
+    let maker = given
+        .agent
+        .as_ref()
+        .map(|name| PullMaker { name: name.clone(), specialist: given.specialist.clone() });
+    judge(policy, &JudgedPull { pull: &pull, makers: maker.as_slice(), maker_known: true, now, broken: None })
 }
 
 /// Returns the expectations that were not met, each as a sentence.
-pub(super) fn unmet(expected: &CaseExpected, verdict: &Verdict) -> Vec<String> {
+pub(super) fn unmet(expected: &CaseExpected, verdict: &MergeVerdict) -> Vec<String> {
     let mut unmet = vec![];
     let word = |allowed: bool| if allowed { "allowed" } else { "refused" };
     if let Some(wanted) = expected.verdict.map(|verdict| verdict == CaseVerdict::Allowed)
@@ -60,20 +62,20 @@ fn head() -> Commit {
     Commit::new("head")
 }
 
-fn member(login: &str) -> Author {
-    Author { login: login.to_owned(), standing: Standing::Member }
+fn member(login: &str) -> AuthorFacts {
+    AuthorFacts { login: login.to_owned(), standing: AuthorStanding::Member }
 }
 
 fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
     let by_agent = given.agent.is_some();
     let login = given.author.clone().or_else(|| given.agent.clone()).unwrap_or_else(|| "somebody".to_owned());
-    let standing = if by_agent { Standing::Agent } else { Standing::Member };
+    let standing = if by_agent { AuthorStanding::Agent } else { AuthorStanding::Member };
     let files = match (given.files.is_empty(), given.added.is_empty()) {
         (false, _) => given.files.clone(),
         (true, false) => given.added.keys().cloned().collect(),
         (true, true) => vec!["src/lib.rs".to_owned()],
     };
-    let review = |n: usize, author: Author, verdict: ReviewVerdict| ReviewFacts {
+    let review = |n: usize, author: AuthorFacts, verdict: ReviewVerdict| ReviewFacts {
         id: format!("{verdict:?} {n}"),
         author,
         verdict,
@@ -82,7 +84,7 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
         revision: String::new(),
     };
     let approvals = given.approvals.iter().enumerate().map(|(n, (login, word))| {
-        let author = Author { login: login.clone(), standing: standing_called(word) };
+        let author = AuthorFacts { login: login.clone(), standing: standing_called(word) };
         review(n, author, ReviewVerdict::Approved)
     });
     let objections = given
@@ -105,7 +107,7 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
         base: Commit::new("base"),
         draft: given.draft,
         state: PullState::Open,
-        author: Author { login, standing },
+        author: AuthorFacts { login, standing },
         labels: given.labels.iter().cloned().collect(),
         mergeable: match given.conflicts.is_empty() {
             true => Mergeable::Clean,
@@ -118,14 +120,14 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
     }
 }
 
-fn standing_called(word: &str) -> Standing {
+fn standing_called(word: &str) -> AuthorStanding {
     match word {
-        "owner" => Standing::Owner,
-        "member" => Standing::Member,
-        "collaborator" => Standing::Collaborator,
-        "bot" => Standing::Bot,
-        "agent" => Standing::Agent,
-        _ => Standing::Outsider,
+        "owner" => AuthorStanding::Owner,
+        "member" => AuthorStanding::Member,
+        "collaborator" => AuthorStanding::Collaborator,
+        "bot" => AuthorStanding::Bot,
+        "agent" => AuthorStanding::Agent,
+        _ => AuthorStanding::Outsider,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
 use ao_config::read_file;
-use ao_core::policy::Verdict;
+use ao_core::policy::MergeVerdict;
 use camino::Utf8PathBuf;
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-fn line(name: &str, wrong: &[String], verdict: &Verdict) -> Result<(), CommandError> {
+fn line(name: &str, wrong: &[String], verdict: &MergeVerdict) -> Result<(), CommandError> {
     let (good, bad, faint) = (ui::GOOD, ui::ERROR, ui::FAINT);
     if wrong.is_empty() {
         return Ok(ui::line(format_args!("{good}ok{good:#}    {}", plain(name)))?);

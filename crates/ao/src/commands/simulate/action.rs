@@ -1,6 +1,6 @@
 //! Actions that would have been taken, derived from the events of the core.
 
-use ao_core::errand::{ErrandEvent, Order};
+use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::incident::{EscalationLevel, IncidentEvent, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
@@ -94,20 +94,20 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Simula
     Some(SimulatedAction { at, about, what })
 }
 
-fn ordered(order: &Order) -> Option<(String, String)> {
+fn ordered(order: &JobOrder) -> Option<(String, String)> {
     Some(match order {
-        Order::Spawn { project, title, .. } => (project.to_string(), format!("starts an agent: {title}")),
-        Order::Assign { task, why, .. } => (task.to_string(), format!("starts the task: {why}")),
-        Order::Settle { pull, .. } => (pull.to_string(), "closes the issues that it settles".into()),
-        Order::Rerun { pull, check, .. } => (pull.to_string(), format!("runs the check `{check}` again")),
-        Order::Rebase { pull, .. } => (pull.to_string(), "rebases it".into()),
-        Order::Run { project, command, .. } => (project.to_string(), format!("runs `{command}`")),
-        Order::Reply { pull, thread, .. } => (pull.to_string(), format!("answers the thread {thread}")),
-        Order::Hook { project, point, .. } => {
+        JobOrder::Spawn { project, title, .. } => (project.to_string(), format!("starts an agent: {title}")),
+        JobOrder::Assign { task, why, .. } => (task.to_string(), format!("starts the task: {why}")),
+        JobOrder::Settle { pull, .. } => (pull.to_string(), "closes the issues that it settles".into()),
+        JobOrder::Rerun { pull, check, .. } => (pull.to_string(), format!("runs the check `{check}` again")),
+        JobOrder::Rebase { pull, .. } => (pull.to_string(), "rebases it".into()),
+        JobOrder::Run { project, command, .. } => (project.to_string(), format!("runs `{command}`")),
+        JobOrder::Reply { pull, thread, .. } => (pull.to_string(), format!("answers the thread {thread}")),
+        JobOrder::Hook { project, point, .. } => {
             (project.to_string(), format!("runs the hooks `{}`", word(point)))
         }
         // Part of an open doubt, which is shown instead.
-        Order::CheckBase { .. } => return None,
+        JobOrder::CheckBase { .. } => return None,
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ao_config::shape::{AgentConfig, Config, Specialist};
 use ao_core::input::SpawnRequest;
-use ao_core::session::{AgentAbilities, AgentChoice, Role};
+use ao_core::session::{AgentAbilities, AgentChoice, SessionRole};
 use ao_core::{ProjectId, State, TaskId};
 
 pub(super) struct ProjectAgents {
@@ -50,7 +50,7 @@ impl ProjectAgents {
         SpawnRequest {
             project: task.project.clone(),
             task: Some(task.clone()),
-            role: Role::Worker,
+            role: SessionRole::Worker,
             prompt: format!("Work on issue {}: {title}", task.key),
             title,
             name: None,
@@ -66,7 +66,7 @@ impl ProjectAgents {
             runtime: "process".into(),
             workspace: "worktree".into(),
             priority: facts.map_or(0, |facts| facts.priority),
-            limits: ao_core::budget::Limits::default(),
+            limits: ao_core::budget::SpendLimits::default(),
             trusted: true,
         }
     }

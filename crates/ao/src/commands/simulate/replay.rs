@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use ao_core::event::AccountEvent;
-use ao_core::evidence::{Activity, Reading};
+use ao_core::evidence::{AgentActivity, Reading};
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectEvent;
 use ao_core::pull::{PullEvent, PullInput};
-use ao_core::session::{Outcome, SessionEvent, SessionInput, SessionSpec};
+use ao_core::session::{SessionEvent, SessionInput, SessionOutcome, SessionSpec};
 use ao_core::task::TaskEvent;
-use ao_core::{Event, Input, SessionId, Stamped, State, Timestamp, codec};
+use ao_core::{Event, Input, SessionId, StampedEvent, State, Timestamp, codec};
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use super::simulation::Simulation;
 use crate::error::{CommandError, FailureKind};
 
 /// Reads the output of `ao events export` or `ao events --json`.
-pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
+pub(super) fn read(path: &Utf8Path) -> Result<Vec<StampedEvent>, CommandError> {
     let file = File::open(path).map_err(|err| {
         CommandError::new(FailureKind::User, format!("`{path}` cannot be read: {err}"))
             .hint("`ao events export > FILE` writes one")
@@ -52,7 +52,7 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<Stamped>, CommandError> {
     Ok(events)
 }
 
-fn event(record: &Value) -> Result<Stamped, String> {
+fn event(record: &Value) -> Result<StampedEvent, String> {
     let text = |names: [&str; 2]| names.into_iter().find_map(|name| record[name].as_str());
     let kind = text(["kind", "kind"]).ok_or("it has no `kind`")?;
     let scope = text(["scope", "concerns"]).ok_or("it has no subject")?;
@@ -70,13 +70,13 @@ fn event(record: &Value) -> Result<Stamped, String> {
     };
     let at = at.ok_or("its `at` is not a time")?;
     let event = codec::decode(kind, version, scope, &body.to_string()).map_err(|err| err.to_string())?;
-    Ok(Stamped { at, event })
+    Ok(StampedEvent { at, event })
 }
 
 /// Replays recorded events and returns what would have been done.
 pub(super) fn play(
     simulation: Simulation,
-    events: Vec<Stamped>,
+    events: Vec<StampedEvent>,
 ) -> Result<Vec<SimulatedAction>, CommandError> {
     let mut play = RecordReplay { simulation, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
@@ -171,7 +171,8 @@ impl RecordReplay {
             return;
         }
         let Some(played) = self.sessions.get(&id).copied() else { return };
-        let works = self.truth.sessions.get(&id).is_some_and(|it| it.judgement.activity == Activity::Working);
+        let works =
+            self.truth.sessions.get(&id).is_some_and(|it| it.judgement.activity == AgentActivity::Working);
         if works {
             self.simulation.busy.insert(played)
         } else {
@@ -182,7 +183,7 @@ impl RecordReplay {
             SessionEvent::SignalSeen { signal } if !matches!(signal.reading, Reading::Unreadable { .. }) => {
                 self.simulation.shows(played, signal.reading.clone());
             }
-            SessionEvent::Ended { outcome: Outcome::Stopped { by, why } } => {
+            SessionEvent::Ended { outcome: SessionOutcome::Stopped { by, why } } => {
                 let (by, why) = (by.clone(), why.clone());
                 self.simulation.apply(played, SessionInput::Stop { by, why });
             }
@@ -208,7 +209,7 @@ mod tests {
     use crate::commands::simulate::{MORNING, config};
 
     /// A person begins the only issue an hour after it was written, and its agent asks something.
-    fn record() -> Vec<Stamped> {
+    fn record() -> Vec<StampedEvent> {
         let mut simulation = Simulation::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
         let task = TaskId { project: ProjectId::new("app"), key: "1".into() };
         let facts = TaskFacts {
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn an_issue_that_would_have_begun_by_itself_has_one_session_and_its_agent_does_what_it_did() {
-        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("begins"));
+        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("starts the task"));
         let asked = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
         for (auto, times) in [(false, 0), (true, 1)] {
             let yaml = format!("projects: {{ app: {{ path: /tmp/app, autoAssign: {auto} }} }}");

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ao_config::shape::Config;
-use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
+use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeInput;
 use ao_core::order::{AnswerOrder, DeliverOrder};
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::session::{ProcessRef, Session, SessionEvent, SessionInput, Stage};
+use ao_core::session::{DeliveryStage, ProcessRef, Session, SessionEvent, SessionInput};
 use ao_core::{
-    Effect, ErrandId, Event, Input, Moment, ProjectId, Refusal, SessionId, Stamped, State, Timestamp, scopes,
-    step, wants,
+    Effect, ErrandId, Event, Input, Moment, ProjectId, Refusal, SessionId, StampedEvent, State, Timestamp,
+    scopes, step, wants,
 };
 
 use super::action::{ActionKind, SimulatedAction, deed};
@@ -35,7 +35,7 @@ pub(super) struct Simulation {
     /// The time at which that limit was exceeded. The simulation stops there.
     endless: Option<Timestamp>,
     /// Events that were not read yet.
-    happened: VecDeque<Stamped>,
+    happened: VecDeque<StampedEvent>,
     /// Sessions whose agents are in the middle of a turn.
     pub(super) busy: BTreeSet<SessionId>,
     /// The last reading of each agent.
@@ -138,7 +138,7 @@ impl Simulation {
     }
 
     /// Returns the oldest event that was not read yet.
-    pub(super) fn next_event(&mut self) -> Option<Stamped> {
+    pub(super) fn next_event(&mut self) -> Option<StampedEvent> {
         self.happened.pop_front()
     }
 
@@ -156,7 +156,13 @@ impl Simulation {
 
     fn signal(&self, session: SessionId, reading: Reading) -> Option<Signal> {
         let attempt = self.state.sessions.get(&session)?.attempt;
-        Some(Signal { attempt, source: Source::Hook, at: self.now, confidence: Confidence::High, reading })
+        Some(Signal {
+            attempt,
+            source: SignalSource::Hook,
+            at: self.now,
+            confidence: Confidence::High,
+            reading,
+        })
     }
 
     fn one(&mut self, input: Input) -> Result<(), Refusal> {
@@ -177,7 +183,7 @@ impl Simulation {
         scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|effect| match effect
         {
             Effect::RunErrand { errand } => match &errand.order {
-                Order::Assign { task, agent, .. } => {
+                JobOrder::Assign { task, agent, .. } => {
                     let request = Box::new(self.crew.request(&self.state, task, agent.as_deref()));
                     Some(EffectOutcome::Begins { errand: errand.id, tries: errand.tries, request })
                 }
@@ -233,10 +239,10 @@ impl Simulation {
             Effect::RunErrand { errand } => {
                 let tries = errand.tries;
                 let input = match errand.order {
-                    Order::CheckBase { .. } => {
+                    JobOrder::CheckBase { .. } => {
                         ErrandInput::Done { tries, outcome: ErrandOutcome::BaseGreen {} }
                     }
-                    Order::Rebase { .. } => {
+                    JobOrder::Rebase { .. } => {
                         let why = "conflicts cannot be simulated".into();
                         ErrandInput::Failed { tries, why, again: false }
                     }
@@ -291,7 +297,8 @@ impl EffectOutcome {
 
 /// Accepts every message on behalf of its agent.
 fn proof(session: &Session) -> Option<Input> {
-    let current = session.outbox.current.as_ref().filter(|it| matches!(it.stage, Stage::Written { .. }))?;
+    let current =
+        session.outbox.current.as_ref().filter(|it| matches!(it.stage, DeliveryStage::Written { .. }))?;
     let (attempt, delivery) = (session.attempt, Some(current.no));
     let turn = format!("{attempt}/{}", current.no);
     let input = SessionInput::Proof { attempt, delivery, turn, text: current.text.clone() };
@@ -307,13 +314,13 @@ mod tests {
     fn what_has_no_end_is_an_error_and_not_a_short_play() {
         let config = config("projects: { app: { path: /tmp/app } }");
         let mut simulation = Simulation::new(&config, MORNING);
-        // A session takes more steps than this to begin.
+        // A session takes more steps than this to start.
         simulation.at_once = 1;
         let task = ao_core::TaskId { project: ProjectId::new("app"), key: "1".into() };
         let request = simulation.crew.request(&simulation.state, &task, None);
         simulation.take(Input::Spawn(Box::new(request)));
         assert!(simulation.is_endless());
         let err = simulation.ended().expect_err("it did not end");
-        assert!(err.to_string().contains("has no end"), "{err}");
+        assert!(err.to_string().contains("endless loop"), "{err}");
     }
 }

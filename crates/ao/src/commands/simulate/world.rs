@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ao_config::shape::Config;
 use ao_core::assign::task_obstacle;
-use ao_core::errand::{ErrandEvent, Order};
+use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::evidence::Reading;
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
@@ -175,7 +175,7 @@ impl SimulatedWorld {
                     }
                 }
                 Event::Errand(_, ErrandEvent::Wanted { errand }) => {
-                    if let Order::Rerun { pull, .. } = &errand.order {
+                    if let JobOrder::Rerun { pull, .. } = &errand.order {
                         let run = self.about(4 * MINUTE);
                         self.later(run, WorldEvent::Rerun { pull: pull.number });
                     }
@@ -347,11 +347,11 @@ mod tests {
         let begun = |words: &str| {
             count(
                 &all,
-                |what| matches!(what, ActionKind::Errand { order } if order.starts_with("begins the task") && order.contains(words)),
+                |what| matches!(what, ActionKind::Errand { order } if order.starts_with("starts the task") && order.contains(words)),
             )
         };
         assert!(begun("") > begun("writer") && begun("writer") > 0, "{all:#?}");
-        // As many as are wished for, so each is begun once.
+        // As many as were requested, so each was started once.
         assert!(begun("") <= 60, "{} begun", begun(""));
         let one = "projects: { app: { path: /tmp/app, autoAssign: true } }\n\
                    reactions: { approved-and-green: { auto: true, action: merge } }";

@@ -174,7 +174,7 @@ fn a_session_that_is_there_can_claim_a_pull_request() {
     assert_snapshot!(daemon.ao(&["session", "claim-pr", "app-1", "7", "--project", "my-app"]), @"
     exit 0
     -- stdout --
-    app-1 answers for my-app!7 now
+    app-1 owns my-app!7 now
     ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"session": "app-1"}));
 }

@@ -46,8 +46,8 @@ fn the_output_of_one_run_is_followed_to_its_end() {
     two
     three
 
-    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE
-    run_1  test   passed  my-app!7  4f1c2d3e  42s   [age]
+    RUN    CHECK  STATE   PULL      COMMIT        TOOK  AGE
+    run_1  test   passed  my-app!7  4f1c2d3e5a6b  42s   [age]
     ");
     assert_eq!(
         daemon.calls("POST").pop().unwrap().body,
@@ -108,7 +108,7 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
     };
     let proposed = vec![check(Some("Cargo.toml"))];
     daemon.on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![], proposed }));
-    daemon.on("GET /api/checks?limit=20&project=my-app", json(&CheckRuns { runs: vec![] }));
+    daemon.on("GET /api/checks?project=my-app&limit=20", json(&CheckRuns { runs: vec![] }));
     assert_snapshot!(daemon.ao(&["check", "list", "-p", "my-app"]), @r#"
     exit 0
     -- stdout --
@@ -128,15 +128,15 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
     daemon
         .on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![check(None)], proposed: vec![] }));
     let runs = vec![check_run("run_1", "test", "failed")];
-    daemon.on("GET /api/checks?limit=20&project=my-app&pull=my-app%217", json(&CheckRuns { runs }));
+    daemon.on("GET /api/checks?project=my-app&pull=my-app%217&limit=20", json(&CheckRuns { runs }));
     assert_snapshot!(without_ages(&daemon.ao(&["check", "list", "--pull", "my-app!7"])), @r#"
     exit 0
     -- stdout --
     CHECK  REQUIRED  LIMIT  COMMAND
     test   yes       30m    cargo test --workspace # "all"
 
-    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE   WHY
-    run_1  test   failed  my-app!7  4f1c2d3e  42s   [age]  login::remembers and 2 more
+    RUN    CHECK  STATE   PULL      COMMIT        TOOK  AGE   WHY
+    run_1  test   failed  my-app!7  4f1c2d3e5a6b  42s   [age]  login::remembers and 2 more
     "#);
 }
 
@@ -163,9 +163,9 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
     assert_snapshot!(without_ages(&daemon.ao(&["pr", "checks", "my-app!7"])), @"
     exit 18
     -- stdout --
-    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE   WHY
-    run_0  test   passed  my-app!7  4f1c2d3e  42s   [age]
-    run_1  test   failed  my-app!7  4f1c2d3e  42s   [age]  login::remembers and 2 more
+    RUN    CHECK  STATE   PULL      COMMIT        TOOK  AGE   WHY
+    run_0  test   passed  my-app!7  4f1c2d3e5a6b  42s   [age]
+    run_1  test   failed  my-app!7  4f1c2d3e5a6b  42s   [age]  login::remembers and 2 more
 
     test in unit tests
       login::remembers src/login.rs:12
@@ -201,7 +201,7 @@ fn logs_are_found_by_run_and_by_check() {
     same.same_as = Some("run_1".into());
     daemon.on("GET /api/checks/test", problem(&Problem::new(404, "unknown-run", "there is no run `test`")));
     daemon.on("GET /api/checks/nope", problem(&Problem::new(404, "unknown-run", "there is no run `nope`")));
-    let of = |check: &str| format!("GET /api/checks?check={check}&limit=1&project=my-app&pull=7");
+    let of = |check: &str| format!("GET /api/checks?project=my-app&pull=7&check={check}&limit=1");
     daemon.on(&of("test"), json(&CheckRuns { runs: vec![same.clone()] }));
     daemon.on(&of("nope"), json(&CheckRuns { runs: vec![] }));
     daemon.on("GET /api/checks?project=my-app&pull=7", json(&CheckRuns { runs: vec![same] }));

@@ -74,7 +74,7 @@ fn what_is_wrong_in_the_files_of_issues_is_said_beside_the_list() {
     exit 0
     -- stderr --
     note: /w/app/.ao/issues/7.md:3: `state` is open or closed
-    note: there is no such issue; `ao issue add "…"` writes one down
+    note: there is no such issue; `ao issue add "…"` creates one
     "#);
     let said = daemon.ao(&["issue", "list", "-p", "my-app", "--json"]);
     assert!(
@@ -107,7 +107,7 @@ fn an_issue_is_written_down_with_all_that_was_said() {
     assert_snapshot!(daemon.ao(&args), @"
     exit 0
     -- stdout --
-    my-app#42 is written down: Login forgets the user
+    my-app#42 is created: Login forgets the user
     ");
     let mut body = daemon.calls("POST").pop().unwrap().body;
     assert!(body["key"].take().as_str().unwrap().starts_with("cli-"));
@@ -127,7 +127,7 @@ fn an_issue_is_written_down_with_all_that_was_said() {
 fn an_issue_is_changed_closed_and_labelled() {
     let daemon = StandIn::new();
     daemon.on("PATCH /api/issues/%2342?project=my-app", json(&issue("42", "open")));
-    daemon.on("POST /api/issues/%2342/comments?project=my-app", json(&value!({})));
+    daemon.on("POST /api/issues/%2342/comments?project=my-app", json(&issue("42", "open")));
     let body = |args: &[&str]| {
         let said = daemon.ao(&[&["issue"], &args[..2], &["-p", "my-app"], &args[2..]].concat());
         assert!(said.starts_with("exit 0"), "{said}");
@@ -192,7 +192,7 @@ fn issues_are_brought_in_from_a_file() {
     would be made  -         one
     known          my-app#4  one
     -- stderr --
-    note: 1 issue would be made, 1 known already
+    note: 1 issue would be created, 1 known already
     ");
     let body = daemon.calls("POST").pop().unwrap().body;
     assert_eq!((&body["format"], &body["dryRun"]), (&value!("markdown"), &value!(true)));

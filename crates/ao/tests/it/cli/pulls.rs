@@ -37,7 +37,7 @@ fn pull_requests_are_listed_one_a_line() {
 fn a_pull_request_is_shown_with_everything() {
     assert_snapshot!(plain(&show::pull(&pull(7), PullParts::default(), canvas(90))), @"
     my-app!7 Remember the user
-      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
+      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e5a6b
       session app-1
       labels bug
       changes 1 file, +3 -1
@@ -51,17 +51,17 @@ fn a_pull_request_is_shown_with_everything() {
 
     Stack
       stands on my-app!5
-      my-app!8 stands on it
+      my-app!8 is stacked on it
 
     Commits
-      4f1c2d3e  50m  app-1  login: remember the user
+      4f1c2d3e5a6b  50m  app-1  login: remember the user
 
     Checks
       failed  test  42s  run_1  login::remembers and 2 more
       passed  lint  42s  run_2
 
     Reviews
-      r1 approved anna (member), 20m ago, stale: given on 11111111
+      r1 approved anna (member), 20m ago, stale: given on 111111112222
       r2 changes requested anna (member), 20m ago
         Please add a test for an empty file.
 
@@ -77,7 +77,7 @@ fn a_pull_request_is_shown_with_everything() {
     let parts = PullParts { all: true, only_comments: true };
     assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"
     my-app!7 Remember the user
-      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
+      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e5a6b
       session app-1
       labels bug
       changes 1 file, +3 -1
@@ -85,7 +85,7 @@ fn a_pull_request_is_shown_with_everything() {
       not yet: anna asked for changes
 
     Reviews
-      r1 approved anna (member), 20m ago, stale: given on 11111111
+      r1 approved anna (member), 20m ago, stale: given on 111111112222
         Fine
       r2 changes requested anna (member), 20m ago
         Please add a test for an empty file.
@@ -113,7 +113,7 @@ fn a_pull_request_that_can_be_merged_says_so() {
     clean.pull.state = "merged".into();
     (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
     let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
-    assert!(shown.contains("merged as feedface by anna") && !shown.contains("stands in the way"), "{shown}");
+    assert!(shown.contains("merged as feedfacecafe by anna") && !shown.contains("ready to merge"), "{shown}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_branch_one_stands_on_is_proposed() {
     assert_snapshot!(create(&[]), @"
     exit 1
     -- stderr --
-    error: there is nothing to merge: `fix__rm_-rf_$HOME` has no commits that `main` has not
+    error: there is nothing to merge: `fix__rm_-rf_$HOME` has no commits that `main` lacks
     hint: commit something first, or choose another base with `--base`
     ");
     std::fs::write(folder.join("a file"), "x").unwrap();
@@ -320,7 +320,7 @@ fn what_was_said_is_said_otherwise_and_marked_as_such() {
     assert_snapshot!(daemon.ao(&["pr", "comment", "7", "--edit", "c1", "- better", "-p", "p"]), @"
     exit 0
     -- stdout --
-    c1 on !7 says this now
+    c1 on !7 was changed
     ");
     assert_eq!(daemon.calls("PATCH").pop().unwrap().body, value!({"body": "- better"}));
     let said = daemon.ao(&["pr", "comment", "7", "--edit", "c1", "x", "--at", "a:1", "-p", "p"]);
@@ -334,12 +334,12 @@ fn what_was_said_is_said_otherwise_and_marked_as_such() {
 fn what_is_said_goes_to_its_place() {
     let daemon = StandIn::new();
     daemon.on("POST /api/pulls/7/comments?project=p", json(&Commented { thread: "t9".into() }));
-    daemon.on("POST /api/pulls/7/threads/t9/resolve?project=p", json(&value!(null)));
+    daemon.on("POST /api/pulls/7/threads/t9/resolve?project=p", json(&pull(7)));
     let said = |args: &[&str]| daemon.ao(&[&["pr"], args, &["-p", "p"]].concat());
     assert_snapshot!(said(&["comment", "7", "hm", "--at", "src/a b.rs:3", "--old"]), @"
     exit 0
     -- stdout --
-    said on !7 as t9
+    commented on !7 as t9
     ");
     let body = daemon.calls("POST").pop().unwrap().body;
     assert_eq!(
@@ -434,7 +434,7 @@ fn a_pull_request_is_changed_closed_and_given_away() {
     assert_snapshot!(said(&["claim", "7", "app-1"]), @"
     exit 0
     -- stdout --
-    app-1 answers for my-app!7 now
+    app-1 owns my-app!7 now
     ");
     assert_eq!(sent("POST"), value!({"session": "app-1"}));
     assert_snapshot!(said(&["release", "7"]), @"

@@ -17,7 +17,7 @@ fn commands() -> Vec<(&'static str, &'static str, Reply)> {
         ("pr approve my-app!7", "POST /api/pulls/my-app%217/reviews", given()),
         ("pr request-changes my-app!7 -b hm", "POST /api/pulls/my-app%217/reviews", given()),
         ("issue add Title -p my-app", "POST /api/issues", json(&issue("42", "open"))),
-        ("issue comment my-app#42 hm", "POST /api/issues/my-app%2342/comments", json(&value!(null))),
+        ("issue comment my-app#42 hm", "POST /api/issues/my-app%2342/comments", json(&issue("42", "open"))),
     ]
 }
 

@@ -243,7 +243,7 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
       held       paused by anna (person, 1m)
       messages   1 waiting
       denied     3 tool calls, the last of Bash
-      problems   1 open; `ao explain my-app-fix-login` tells them
+      problems   1 open; `ao explain my-app-fix-login` lists them
       used       cost unknown, 4 turns, 9m
       made       2h ago
       id         ses_my-app-fix-login
@@ -320,12 +320,12 @@ fn an_explanation_lists_each_signal_with_its_age_and_the_rule_that_won() {
     assert_snapshot!(plain(&show::explanation(&explanation(), canvas(100))), @"
     app-1: needs_input for 3m: a dialog is open: May I run `rm -rf build`?
 
-    What was seen
+    Signals
        SOURCE   AGE  SAW     CONFIDENCE  DETAIL
     ▶  hook     3m   asking  high        May I run `rm -rf build`?
        process  4s   alive   high
 
-    How it is read
+    Rules
        RULE         SAYS         MEANS
        exit_seen    exited       its process has ended
     ▶  dialog_open  needs_input  a dialog is open
@@ -334,7 +334,7 @@ fn an_explanation_lists_each_signal_with_its_age_and_the_rule_that_won() {
     PROBLEM            FOR  ACTED  ASKED   DETAIL
     agent-needs-input  3m   1×     person  May I run `rm -rf build`?
 
-    What you can do
+    Next steps
       ao answer app-1 yes
       ao attach app-1
     ");
@@ -355,7 +355,7 @@ fn where_no_evidence_decides_the_explanation_says_what_does() {
     assert_snapshot!(plain(&show::explanation(&queued, canvas(100))), @"
     app-1: queued for 1m: waits for a free slot
 
-    What was seen
+    Signals
       no signals of the agent yet
 
     Rules, if it ran
@@ -364,12 +364,12 @@ fn where_no_evidence_decides_the_explanation_says_what_does() {
     dialog_open  needs_input  a dialog is open
 
     What decides
-      while it is `queued` overrides all evidence
+      `queued` overrides all evidence
 
     Queue
       2 before it; 5 of 5 agents run
 
-    What you can do
+    Next steps
       ao stop app-1
     ");
 }
@@ -447,6 +447,6 @@ fn events_are_told_in_a_line_of_words() {
     assert_snapshot!(told("session.exited", exited.clone(), None), @"    41 03-01 12:00:00  app-1  has exited: it was [31mred");
     assert_snapshot!(told("session.exited", exited, Some(45)), @"    41 03-01 12:00:00  app-1  has exited: it…");
     let claimed = serde_json::json!({"claimed": {"session": "ses_2"}});
-    assert_snapshot!(told("pull.claimed", claimed, None), @"    41 03-01 12:00:00  app-1  a forgotten session answers for it");
+    assert_snapshot!(told("pull.claimed", claimed, None), @"    41 03-01 12:00:00  app-1  a forgotten session owns it");
     assert_snapshot!(told("weather.changed", serde_json::json!({"changed": {}}), None), @"    41 03-01 12:00:00  app-1  weather changed");
 }

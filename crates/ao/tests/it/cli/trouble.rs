@@ -71,7 +71,7 @@ fn an_answer_that_makes_no_sense_is_taken_for_another_version() {
     assert_snapshot!(daemon.ao(&["list"]), @"
     exit 15
     -- stderr --
-    error: the daemon's answer cannot be read; is it another version?
+    error: the daemon sent an unexpected response; it may be another version
       because: missing field `sessions` at line 1 column 13
     hint: `ao start` replaces a daemon of another version; agents keep running meanwhile
     ");

@@ -183,7 +183,7 @@ fn without_checks_some_are_proposed_and_nothing_is_run_unasked() {
     // A script that is there for it is all that is proposed.
     fs::set_permissions(house.repository().join(".ci/run"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(proposed(), [".ci/run"]);
-    house.ao(&["check", "list"]).succeeds().says("checks:").says("never run unasked");
+    house.ao(&["check", "list"]).succeeds().says("checks:").says("never run by themselves");
     branch(&house.repository(), "feature", &[("a.txt", b"a\n")]);
     house.propose("feature", "Feature");
     assert_eq!(house.pull("1")["checks"], "none");

@@ -103,7 +103,7 @@ fn a_pull_request_is_claimed_and_released_by_word() {
     house.start();
     let (session, _) = house.worker("First", "a.txt", "a\\n");
     let other = house.session("Other", "work");
-    house.ao(&["pr", "release", "1"]).succeeds().says("no session answers");
+    house.ao(&["pr", "release", "1"]).succeeds().says("no session owns");
     house.agent_runs(&session, "echo b >> a.txt && git commit -qam More");
     let tip = git(&house.repository(), &["rev-parse", house.pull("1")["headBranch"].as_str().unwrap()]);
     let released = house.pull_titled("First", |pull| pull["head"] == tip.as_str());
