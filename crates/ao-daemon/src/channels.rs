@@ -1,10 +1,9 @@
-//! The channels by which people are told things, as the configuration names them.
+//! The channels that notices go to, as the configuration names them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::{ChannelTest, NotifyChannel, NotifyTest, Problem};
 use ao_config::shape::{BadHours, DigestConfig, OfChannel, Plugin, Priority, QuietHours};
 use ao_config::{Config, Env, RefError};
 use ao_core::incident::Subject;
@@ -14,38 +13,86 @@ use ao_notifier::pace::{self, Every};
 use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
 use ao_ports::Notifier;
 use futures::future::join_all;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::config::InForce;
+use crate::daemon::Daemon;
+use crate::error::{DaemonError, ErrorKind};
 use crate::spawn::nearest;
 
-/// How long a channel has for a test notice.
+impl Daemon {
+    /// Sends a test notice on the channels, or on all, each on its own.
+    pub async fn notify_test(
+        &self,
+        channels: &[String],
+        level: NoticeLevel,
+    ) -> Result<Vec<ChannelTrial>, DaemonError> {
+        test(&self.config.in_force(), &self.config.page, channels, level).await
+    }
+
+    /// Returns the channels that notices go to, with their records.
+    pub async fn notify_list(&self) -> Result<Vec<ChannelReport>, DaemonError> {
+        let fares = self.handle.view(ChannelStates::of).await?;
+        Ok(list(&self.config.in_force(), &self.config.page, &fares))
+    }
+}
+
+/// The time that a channel has for a test notice.
 const TEST: Duration = Duration::from_secs(10);
 
-const LEVELS: [(&str, Priority, NoticeLevel); 4] = [
-    ("urgent", Priority::Urgent, NoticeLevel::Urgent),
-    ("action", Priority::Action, NoticeLevel::Action),
-    ("warning", Priority::Warning, NoticeLevel::Warning),
-    ("info", Priority::Info, NoticeLevel::Info),
+const LEVELS: [(Priority, NoticeLevel); 4] = [
+    (Priority::Urgent, NoticeLevel::Urgent),
+    (Priority::Action, NoticeLevel::Action),
+    (Priority::Warning, NoticeLevel::Warning),
+    (Priority::Info, NoticeLevel::Info),
 ];
 
-/// What the configuration's channels come to.
-pub(crate) struct Channels {
+/// A channel, with the notices that go to it and its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelReport {
+    pub channel: String,
+    pub plugin: String,
+    /// The place that it sends to, without secrets; absent if it cannot be used.
+    pub target: Option<String>,
+    pub levels: Vec<NoticeLevel>,
+    /// The projects that name it.
+    pub projects: Vec<ProjectId>,
+    pub quiet_until: Option<ao_core::Timestamp>,
+    /// The number of notices that wait for it.
+    pub waiting: u64,
+    pub last_told: Option<ao_core::Timestamp>,
+    pub last_failed: Option<ao_core::Timestamp>,
+    pub problem: Option<String>,
+}
+
+/// The result of a test notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelTrial {
+    pub channel: String,
+    pub plugin: String,
+    pub delivered: bool,
+    pub target: Option<String>,
+    pub problem: Option<String>,
+}
+
+/// The channels of a configuration, opened.
+pub(crate) struct OpenChannels {
     pub(crate) notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// Channels that cannot be used as they are, and why. The others are used all the same.
     pub(crate) problems: Vec<String>,
 }
 
-/// How the channels have fared.
+/// The records of the channels, and the notices that wait for each.
 #[derive(Debug, Default)]
-pub(crate) struct Fares {
+struct ChannelStates {
     records: BTreeMap<String, ChannelRecord>,
     waiting: BTreeMap<String, u64>,
 }
 
-impl Fares {
-    pub(crate) fn of(state: &State) -> Fares {
-        let mut fares = Fares { records: state.channels.clone(), waiting: BTreeMap::new() };
+impl ChannelStates {
+    fn of(state: &State) -> ChannelStates {
+        let mut fares = ChannelStates { records: state.channels.clone(), waiting: BTreeMap::new() };
         for channel in state.notices.values().flat_map(|notice| notice.ways.iter().flatten()) {
             *fares.waiting.entry(channel.0.clone()).or_default() += 1;
         }
@@ -54,8 +101,8 @@ impl Fares {
 }
 
 /// Opens the channels that news goes to, each for those that it is meant for.
-pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
-    let mut channels = Channels { notifiers: BTreeMap::new(), problems: vec![] };
+pub(crate) fn open(configs: &InForce, page: &Page) -> OpenChannels {
+    let mut channels = OpenChannels { notifiers: BTreeMap::new(), problems: vec![] };
     let mut opened = BTreeMap::new();
     for name in names(configs) {
         match channel(configs, &name, page).and_then(|channel| Ok((channel, pace(configs, &name)?))) {
@@ -87,66 +134,55 @@ pub(crate) fn open(configs: &InForce, page: &Page) -> Channels {
 }
 
 /// All channels, with what goes to them and how they have fared.
-pub(crate) fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyChannel> {
-    let (levels, projects, now) = (levels(configs), of_projects(configs), ao_api::Timestamp::now());
-    let time = |at: ao_core::Timestamp| ao_api::Timestamp::from_millisecond(at.0).ok();
+fn list(configs: &InForce, page: &Page, fares: &ChannelStates) -> Vec<ChannelReport> {
+    let (levels, projects, now) = (levels(configs), of_projects(configs), Timestamp::now());
     let one = |name: &String| {
         let channel = channel(configs, name, page);
         let pace = pace(configs, name);
         let record = fares.records.get(name).cloned().unwrap_or_default();
         let failed = Some(record.why).filter(|why| !why.is_empty() && record.failed_at > record.told_at);
         let own = levels.get(name).cloned().unwrap_or_default();
-        NotifyChannel {
+        ChannelReport {
             channel: name.clone(),
             plugin: described(&configs.main.config, name).plugin,
             target: channel.as_ref().ok().map(Channel::target),
-            levels: LEVELS
-                .iter()
-                .filter(|(_, _, level)| own.contains(level))
-                .map(|row| row.0.into())
-                .collect(),
+            levels: LEVELS.iter().map(|row| row.1).filter(|level| own.contains(level)).collect(),
             projects: projects
                 .iter()
                 .filter(|(_, named)| named.contains(name))
-                .map(|(id, _)| id.to_string())
+                .map(|(id, _)| id.clone())
                 .collect(),
-            quiet_until: pace.as_ref().ok().and_then(|pace| pace.quiet_until(now)).and_then(time),
+            quiet_until: pace.as_ref().ok().and_then(|pace| pace.quiet_until(now)),
             waiting: fares.waiting.get(name).copied().unwrap_or_default(),
-            last_told: record.told_at.and_then(time),
-            last_failed: record.failed_at.and_then(time),
+            last_told: record.told_at,
+            last_failed: record.failed_at,
             problem: channel.err().or(pace.err()).or(failed),
         }
     };
     names(configs).iter().map(one).collect()
 }
 
-/// Sends a notice on each channel at once and says what became of each. Who asks for it wants it now, so no quiet hours are
-/// kept.
-pub(crate) async fn test(
+/// Sends a test notice on each channel at once, and returns the result of each. Quiet hours do not apply.
+async fn test(
     configs: &InForce,
     page: &Page,
-    test: &NotifyTest,
-) -> Result<Vec<ChannelTest>, Problem> {
+    channels: &[String],
+    level: NoticeLevel,
+) -> Result<Vec<ChannelTrial>, DaemonError> {
     let known: Vec<String> = names(configs).into_iter().collect();
-    if let Some(stranger) = test.channels.iter().find(|name| !known.contains(name)) {
-        let mut problem = Problem::new(404, "unknown-channel", format!("there is no channel `{stranger}`"));
+    if let Some(stranger) = channels.iter().find(|name| !known.contains(name)) {
+        let mut problem =
+            DaemonError::new(ErrorKind::UnknownChannel, format!("there is no channel `{stranger}`"));
         problem.candidates = nearest(stranger, &known);
         return Err(problem.hint("channels are named under `notifiers:` and in `defaults.notifiers`"));
     }
-    let level = match &test.level {
-        None => NoticeLevel::Info,
-        Some(word) => LEVELS.iter().find(|row| row.0 == word).map(|row| row.2).ok_or_else(|| {
-            Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
-                .hint("there are `urgent`, `action`, `warning` and `info`")
-        })?,
-    };
-    let chosen = if test.channels.is_empty() { &known[..] } else { &test.channels };
+    let chosen = if channels.is_empty() { &known[..] } else { channels };
     Ok(join_all(chosen.iter().map(|name| try_one(configs, page, name, level))).await)
 }
 
-async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel) -> ChannelTest {
+async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel) -> ChannelTrial {
     let plugin = described(&configs.main.config, name).plugin;
-    let failed = |problem: String, target| ChannelTest {
+    let failed = |problem: String, target| ChannelTrial {
         channel: name.to_owned(),
         plugin: plugin.clone(),
         delivered: false,
@@ -160,7 +196,7 @@ async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel)
     let target = Some(channel.target());
     let told = tokio::time::timeout(TEST, channel.notify(&test_notice(level))).await;
     match told {
-        Ok(Ok(())) => ChannelTest {
+        Ok(Ok(())) => ChannelTrial {
             channel: name.to_owned(),
             plugin: plugin.clone(),
             delivered: true,
@@ -173,12 +209,12 @@ async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel)
 }
 
 fn test_notice(level: NoticeLevel) -> Notice {
-    let key = format!("test {}", ao_api::Timestamp::now());
+    let key = format!("test {}", Timestamp::now());
     let text = "This is a test of `ao notify test`. If you read this, the channel works.";
     Notice::new(NoticeId(0), level, Subject::Host, &key, text)
 }
 
-// ── what the configuration says ──
+// ── the configuration ──
 
 /// Every channel that is described, or that something goes to.
 fn names(configs: &InForce) -> BTreeSet<String> {
@@ -203,7 +239,7 @@ fn names(configs: &InForce) -> BTreeSet<String> {
 fn levels(configs: &InForce) -> BTreeMap<String, BTreeSet<NoticeLevel>> {
     let config = &configs.main.config;
     let mut levels: BTreeMap<String, BTreeSet<NoticeLevel>> = BTreeMap::new();
-    for (_, priority, level) in LEVELS {
+    for (priority, level) in LEVELS {
         let named = config.notification_routing.channels(priority).unwrap_or(&config.defaults.notifiers);
         for name in named {
             levels.entry(name.clone()).or_default().insert(level);
@@ -220,8 +256,8 @@ fn of_projects(configs: &InForce) -> BTreeMap<ProjectId, Vec<String>> {
     own.map(|(id, named)| (id.clone(), named)).collect()
 }
 
-/// A channel as the file that holds for all describes it, or the plugin of that name with nothing said of it. Another
-/// project's file has no say in where news of all goes.
+/// Returns a channel as the main file describes it, or the plugin of that name without options. Files of other
+/// projects do not decide where news of all projects goes.
 pub fn described(config: &Config, name: &str) -> Plugin {
     config.notifiers.get(name).cloned().unwrap_or_else(|| Plugin::named(name))
 }
@@ -239,7 +275,7 @@ fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String
     Ok(channel.with_dashboard(page))
 }
 
-/// Why a channel cannot be used.
+/// The fault of a channel that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelFault {
     /// A variable of the environment is not set.
@@ -251,12 +287,12 @@ pub enum ChannelFault {
 pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, ChannelFault> {
     let plugin = described(config, name);
     let mut options = plugin.resolved(env).map_err(ChannelFault::Reference)?;
-    // These are kept by us, whatever the plugin.
+    // These belong to us, for every plugin.
     options.retain(|key, _| key != "quietHours" && key != "digest");
     let mut settings = BTreeMap::new();
     for (key, value) in &options {
         match key.as_str() {
-            // What a tool is given is its own matter, in whatever shape it has.
+            // The arguments of a tool have the shape that the tool defines.
             "arguments" => drop(settings.insert(key.clone(), value.to_string())),
             _ => flatten(key, value, &mut settings),
         }
@@ -265,7 +301,7 @@ pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, Channel
     Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(ChannelFault::Channel)
 }
 
-/// What is nested, such as `headers`, by its path: `headers.Authorization`.
+/// Names nested options by their path: `headers.Authorization`.
 fn flatten(key: &str, value: &Value, settings: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(map) => {
@@ -280,7 +316,7 @@ fn flatten(key: &str, value: &Value, settings: &mut BTreeMap<String, String>) {
     }
 }
 
-/// When a channel takes notices: as it says itself, or as is said for all.
+/// Returns the hours in which a channel takes notices: its own, or those for all.
 fn pace(configs: &InForce, name: &str) -> Result<Pace, String> {
     let (config, plugin) = (&configs.main.config, described(&configs.main.config, name));
     let wrong = |BadHours { what, .. }| format!("the channel `{name}`: {what}");
@@ -315,5 +351,5 @@ fn gathering(digest: &DigestConfig) -> Result<pace::Digest, BadHours> {
 }
 
 fn core(priorities: &[Priority]) -> BTreeSet<NoticeLevel> {
-    LEVELS.iter().filter(|row| priorities.contains(&row.1)).map(|row| row.2).collect()
+    LEVELS.iter().filter(|row| priorities.contains(&row.0)).map(|row| row.1).collect()
 }

@@ -1,5 +1,5 @@
-//! What the daemon does beside steering: keeps the machine awake while agents work, tells of the day, and
-//! forgets what is past keeping.
+//! Chores beside the engine: keep the machine awake while agents work, send the digest of the day, and forget what is
+//! past keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ use ao_store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::power::{self, Bus};
+use crate::power::{self, PowerBus};
 
 /// Rescue refs live for weeks; a day more or less is the same.
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -27,14 +27,14 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The time between two looks at whether a repository has to be packed.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the day is to be told of.
+/// The pause between two looks at the hour of the digest.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(15);
 
-/// Holds the machine awake for as long as somebody works.
-pub async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
+/// Keeps the machine awake for as long as an agent works.
+pub async fn keep_awake(handle: Handle, seen: Seq, bus: PowerBus) {
     let (working, works) = watch::channel(false);
     let mut happens = handle.subscribe(seen);
-    // The sender goes with it: if nobody says any more who works, nobody is kept awake.
+    // The sender goes with it: without reports of work, the machine is not kept awake.
     let follow = async move {
         loop {
             let Ok(anybody) = handle.view(anybody_works).await else { return };
@@ -51,7 +51,7 @@ pub async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
     tokio::join!(follow, power::keep_awake(works, bus));
 }
 
-/// Whether a session is at work, or about to be. One that waits for a person is not.
+/// Returns true if a session is at work, or about to be. One that waits for a person is not.
 fn anybody_works(state: &State) -> bool {
     state.live().any(|session: &Session| match session.phase {
         Phase::Preparing { .. } | Phase::Starting { .. } | Phase::Retrying { .. } => true,
@@ -62,8 +62,8 @@ fn anybody_works(state: &State) -> bool {
     })
 }
 
-/// Looks through the whole log once, beside everything else and after it, and returns what SQLite finds wrong with the file.
-/// Faults of single events are told to people: the rest of the log is as good as ever.
+/// Checks the whole log once, in the background, and returns the fault that SQLite finds in the file. Faults of
+/// single events become notices, as the rest of the log is intact.
 pub async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     let (tell, told) = oneshot::channel();
     let looking = store.clone();
@@ -102,20 +102,20 @@ pub async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     None
 }
 
-/// Lets this thread work when nobody else wants to.
+/// Gives this thread the lowest priority.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
-/// Tells, once a day at the time that the configuration names, what the day has brought. One that was missed while nobody ran
-/// is told at the next start.
+/// Sends the digest once a day, at the configured time. A digest that was missed while the daemon was down is sent at
+/// the next start.
 pub async fn tell_of_the_day(
     handle: Handle,
     clock: Arc<dyn Clock>,
     when: impl Fn() -> Option<(jiff::civil::Time, jiff::tz::TimeZone)>,
 ) {
-    // A day on which there was nothing to tell stays so, whatever happens later.
+    // A day without news stays so, also if some arrive later.
     let mut told = None;
     loop {
         if let Some((time, zone)) = when() {
@@ -227,10 +227,10 @@ pub async fn forget_rescues(
     }
 }
 
-/// How often free memory is measured while a session waits for it, or might have to.
+/// The pause between two measurements of free memory while a session waits for it, or might have to.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// Tells how much memory is free, if anybody wants to know: not unless there is a least that must be.
+/// Reports free memory at intervals, if a minimum is configured.
 pub async fn measure_memory(handle: Handle) {
     let mut ticks = interval(MEMORY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -242,7 +242,7 @@ pub async fn measure_memory(handle: Handle) {
     }
 }
 
-/// Measures free memory and tells it, if there is a least that must be.
+/// Measures free memory and reports it to the engine, if a minimum is configured.
 pub async fn tell_memory(handle: &Handle) -> Result<(), AskError> {
     if handle.view(|state| state.settings.min_free_mb == 0 && state.scarce_mb.is_none()).await? {
         return Ok(());
@@ -253,8 +253,8 @@ pub async fn tell_memory(handle: &Handle) -> Result<(), AskError> {
     Ok(())
 }
 
-/// The memory that programs could still get without anything being pushed out, as Linux tells it. Where it is not told,
-/// nobody is held back for it.
+/// Returns the memory that programs can still get without swapping, on Linux. On other systems it is unknown and
+/// limits nothing.
 fn free_memory_mb() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

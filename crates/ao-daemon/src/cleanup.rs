@@ -1,26 +1,77 @@
-//! What lies on disk, and what of it may go. The deletion gate decides; here it is asked, and what it says is told.
+//! Clean-up of workspaces on disk. The deletion gate decides; this asks it and reports its answers.
 
 use std::collections::BTreeMap;
 
-use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport, TreeWork};
 use ao_core::project::Project;
 use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::{KeepReason, WorkspaceState};
-use ao_core::{Event, Input, SessionId, State};
+use ao_core::{Event, Input, ProjectId, SessionId, State};
 use ao_engine::Handle;
 use ao_ports::{TreeRef, WorkFound, Workspace, WorkspaceSurvey};
 
 use crate::daemon::Daemon;
+use crate::error::DaemonError;
+
+/// A request to remove or clean workspaces.
+#[derive(Debug, Clone, Default)]
+pub struct CleanupRequest {
+    pub session: Option<SessionId>,
+    pub project: Option<ProjectId>,
+    /// Only report.
+    pub dry_run: bool,
+    /// Also clean ignored files of trees that stay.
+    pub artifacts: bool,
+    /// Throw the work of this session away.
+    pub discard: bool,
+}
+
+/// The workspaces that were removed, cleaned or kept.
+#[derive(Debug)]
+pub struct CleanupReport {
+    pub dry_run: bool,
+    pub trees: Vec<TreeReport>,
+    pub freed_bytes: u64,
+}
+
+#[derive(Debug)]
+pub struct TreeReport {
+    pub session: Option<SessionId>,
+    pub session_name: Option<String>,
+    pub project: ProjectId,
+    pub path: String,
+    pub bytes: u64,
+    pub ignored_bytes: u64,
+    pub decision: TreeDecision,
+    pub reasons: Vec<String>,
+    /// True if only the work in it keeps it.
+    pub can_discard: bool,
+    pub work: Option<WorkFound>,
+    pub rescue: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeDecision {
+    Remove,
+    Clean,
+    Keep,
+}
+
+impl Daemon {
+    /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`.
+    pub async fn cleanup(&self, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
+        clean_up(self, order).await
+    }
+}
 
 /// A repository with those of our trees in it that are asked about, and what kind they are.
-type Asked = BTreeMap<(String, String, String), Vec<(TreeRef, String, bool)>>;
+type TreesByRepository = BTreeMap<(ProjectId, String, String), Vec<(TreeRef, String, bool)>>;
 
-pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
     let wish = order.clone();
-    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(gone)?;
+    let asked = daemon.handle.view(move |state| asked(state, &wish)).await?;
     let mut trees = Vec::new();
     for ((project, repository, kind), orders) in asked {
-        let Some(workspace) = daemon.workspace(&kind) else { continue };
+        let Some(workspace) = daemon.adapters.workspace(&kind) else { continue };
         // Who asks about one session does not want to hear of what is wrong elsewhere.
         if orders.is_empty() && order.session.is_some() {
             continue;
@@ -28,7 +79,7 @@ pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
         let only: Vec<TreeRef> = orders.iter().map(|(tree, ..)| tree.clone()).collect();
         let found = match workspace.survey(&repository, &only).await {
             Ok(found) => found,
-            // One broken repository is told of, and keeps nobody from looking at the others.
+            // One broken repository is reported, and does not prevent the cleanup of the others.
             Err(err) => {
                 trees.extend(unreadable(&project, &repository, &orders, &err.to_string(), &trees));
                 continue;
@@ -39,7 +90,7 @@ pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
                 tree.reasons = std::mem::take(&mut tree.reasons_against_discard);
             }
             let known = orders.iter().find(|(known, ..)| Some(known.session) == tree.session);
-            // Others' folders are told of when everything is asked about, and never touched.
+            // Foreign folders are reported if everything is asked about, and never touched.
             if known.is_none() && order.session.is_some() {
                 continue;
             }
@@ -47,30 +98,30 @@ pub(crate) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
         }
     }
     let freed = |tree: &TreeReport| match tree.decision {
-        Decision::Remove => tree.bytes,
-        Decision::Clean => tree.ignored_bytes,
-        Decision::Keep => 0,
+        TreeDecision::Remove => tree.bytes,
+        TreeDecision::Clean => tree.ignored_bytes,
+        TreeDecision::Keep => 0,
     };
-    Ok(Cleanup { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
+    Ok(CleanupReport { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
 }
 
-/// The trees of a repository that cannot be looked at: all of them stay. Without any of ours in it, the repository itself is
-/// told, once.
+/// Returns reports for a repository that cannot be read: all of its trees stay. Without any tree of ours in it, the
+/// repository itself is reported, once.
 fn unreadable(
-    project: &str,
+    project: &ProjectId,
     repository: &str,
     trees: &[(TreeRef, String, bool)],
     why: &str,
     told: &[TreeReport],
 ) -> Vec<TreeReport> {
     let kept = |path: &str, session: Option<(&TreeRef, &String)>| TreeReport {
-        session_id: session.map(|(tree, _)| tree.session.to_string()),
+        session: session.map(|(tree, _)| tree.session),
         session_name: session.map(|(_, name)| name.clone()),
-        project_id: project.to_owned(),
+        project: project.clone(),
         path: path.to_owned(),
         bytes: 0,
         ignored_bytes: 0,
-        decision: Decision::Keep,
+        decision: TreeDecision::Keep,
         reasons: vec![format!("the repository cannot be looked at: {why}")],
         can_discard: false,
         work: None,
@@ -78,7 +129,7 @@ fn unreadable(
     };
     if trees.is_empty() {
         let is_told =
-            told.iter().any(|tree| tree.project_id == project && tree.bytes == 0 && tree.path == repository);
+            told.iter().any(|tree| tree.project == *project && tree.bytes == 0 && tree.path == repository);
         return if is_told { vec![] } else { vec![kept(repository, None)] };
     }
     let path =
@@ -87,22 +138,21 @@ fn unreadable(
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
-fn asked(state: &State, order: &CleanupOrder) -> Asked {
-    let mut asked = Asked::new();
+fn asked(state: &State, order: &CleanupRequest) -> TreesByRepository {
+    let mut asked = TreesByRepository::new();
     // Every project is looked at, because a folder that no session answers for is worth telling of, too.
     for (id, project) in &state.projects {
-        if order.project_id.as_ref().is_none_or(|wanted| wanted == id.as_str()) {
+        if order.project.as_ref().is_none_or(|wanted| wanted == id) {
             for kind in ["worktree", "clone"] {
-                asked.entry((id.to_string(), project.config.path.clone(), kind.to_owned())).or_default();
+                asked.entry((id.clone(), project.config.path.clone(), kind.to_owned())).or_default();
             }
         }
     }
     for session in state.sessions.values() {
         let Some(project) = state.projects.get(&session.spec.project) else { continue };
-        let key =
-            (session.spec.project.to_string(), project.config.path.clone(), session.spec.workspace.clone());
+        let key = (session.spec.project.clone(), project.config.path.clone(), session.spec.workspace.clone());
         let wanted = match &order.session {
-            Some(wanted) => *wanted == session.id.to_string(),
+            Some(wanted) => *wanted == session.id,
             None => true,
         };
         if !wanted || !session.workspace.may_exist() {
@@ -126,19 +176,14 @@ pub(crate) fn tree_of(project: &Project, session: &Session) -> TreeRef {
     }
 }
 
-fn told(work: WorkFound) -> TreeWork {
-    let WorkFound { files, files_in_all, commits, commits_in_all } = work;
-    TreeWork { files, files_in_all, commits, commits_in_all }
-}
-
 async fn judge(
     daemon: &Daemon,
     workspace: &dyn Workspace,
-    order: &CleanupOrder,
-    project: &str,
+    order: &CleanupRequest,
+    project: &ProjectId,
     tree: WorkspaceSurvey,
     known: Option<&(TreeRef, String, bool)>,
-) -> Result<TreeReport, Problem> {
+) -> Result<TreeReport, DaemonError> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
     let can_discard =
         known.is_some() && !tree.reasons.is_empty() && tree.reasons.iter().all(KeepReason::is_work);
@@ -150,13 +195,13 @@ async fn judge(
         reasons.push("no session of ours answers for it".into());
     }
     let mut report = TreeReport {
-        session_id: tree.session.map(|session| session.to_string()),
+        session: tree.session,
         session_name: known.map(|(_, name, _)| name.clone()),
-        project_id: project.to_owned(),
+        project: project.clone(),
         path: tree.path,
         bytes: tree.bytes,
         ignored_bytes: tree.ignored_bytes,
-        decision: if reasons.is_empty() { Decision::Remove } else { Decision::Keep },
+        decision: if reasons.is_empty() { TreeDecision::Remove } else { TreeDecision::Keep },
         reasons,
         can_discard,
         work: None,
@@ -164,48 +209,48 @@ async fn judge(
     };
     if let Some((removal, ..)) = known.filter(|_| order.discard) {
         match workspace.work(removal).await {
-            Ok(work) => report.work = Some(told(work)),
+            Ok(work) => report.work = Some(work),
             // What cannot be shown is not thrown away.
             Err(err) => {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons.push(format!("it could not be found out what would be lost: {err}"));
             }
         }
     }
-    if report.decision == Decision::Keep
+    if report.decision == TreeDecision::Keep
         && order.artifacts
         && !live
         && tree.ignored_bytes > 0
         && known.is_some()
     {
-        report.decision = Decision::Clean;
+        report.decision = TreeDecision::Clean;
     }
     let (Some((removal, ..)), false) = (known, order.dry_run) else { return Ok(report) };
     match report.decision {
-        Decision::Remove => {
+        TreeDecision::Remove => {
             if let Some(kept) = remove(&daemon.handle, removal.session, order.discard).await? {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons = kept;
             }
             let session = removal.session;
             let rescue =
                 daemon.handle.view(move |state| state.sessions.get(&session)?.workspace.rescue.clone());
-            report.rescue = rescue.await.map_err(gone)?;
+            report.rescue = rescue.await?;
         }
-        Decision::Clean => match workspace.clean(removal).await {
+        TreeDecision::Clean => match workspace.clean(removal).await {
             Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
             Err(err) => {
-                report.decision = Decision::Keep;
+                report.decision = TreeDecision::Keep;
                 report.reasons.push(err.to_string());
             }
         },
-        Decision::Keep => {}
+        TreeDecision::Keep => {}
     }
     Ok(report)
 }
 
 /// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
-async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, Problem> {
+async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, DaemonError> {
     let input = if discard { SessionInput::Discard } else { SessionInput::Cleanup };
     let receipt = match handle.ask(Input::Session { session: id, input }).await {
         Ok(receipt) => receipt,
@@ -213,10 +258,7 @@ async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<
     };
     let mut happens = handle.subscribe(receipt.seq);
     loop {
-        let became = handle
-            .view(move |state| state.sessions.get(&id).map(|session| became(session)))
-            .await
-            .map_err(gone)?;
+        let became = handle.view(move |state| state.sessions.get(&id).map(|session| became(session))).await?;
         match became {
             // Forgotten altogether, so nothing of it is left.
             None | Some(Some(None)) => return Ok(None),
@@ -237,7 +279,7 @@ async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<
     }
 }
 
-/// What became of a removal, once that is known: gone, or kept for these reasons.
+/// Returns the result of a removal, once that is known: gone, or kept for these reasons.
 fn became(session: &Session) -> Option<Option<Vec<String>>> {
     match &session.workspace.state {
         WorkspaceState::None | WorkspaceState::Removed => Some(None),
@@ -248,8 +290,4 @@ fn became(session: &Session) -> Option<Option<Vec<String>>> {
         }
         WorkspaceState::Removing | WorkspaceState::Ready | WorkspaceState::Doubtful => None,
     }
-}
-
-fn gone(err: ao_engine::AskError) -> Problem {
-    Problem::new(503, "stopping", err.to_string())
 }

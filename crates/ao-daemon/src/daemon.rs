@@ -16,15 +16,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use ao_agent::AgentPlaces;
 use ao_agent::hook::Spool;
-use ao_agent::{AgentPlaces, CommandAgent, Ground};
-use ao_core::ProjectId;
-use ao_engine::{AdapterSet, Engine, EngineError, Handle};
+use ao_core::session::Session;
+use ao_core::{Attempt, ProjectId, SessionId};
+use ao_engine::{AdapterSet, Engine, EngineError, EngineRules, Handle};
 use ao_git::Queues;
 use ao_ports::{
-    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Workspace,
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Tracker,
+    Workspace,
 };
 use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
@@ -34,17 +36,21 @@ use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::adapters::{AgentDeps, DaemonAdapters};
 use crate::chores;
+use crate::config::{ActiveConfig, InForce, apply};
 use crate::error::DaemonError;
-use crate::forecast::Forecasts;
-use crate::jobs::Errander;
-use crate::looks::{self, Forges, Wanted};
-use crate::power::Bus;
-use crate::secrets::{self, Discreet, DiscreetRecords};
+use crate::forecast::ProjectForecasts;
+use crate::jobs::{DaemonJobs, JobDeps};
+use crate::looks::{ForgeConfig, ForgeDeps, OwnAdapters, ProjectLooks};
+use crate::power::PowerBus;
+use crate::secrets::{self, MaskedRecords, MaskingRules};
+use crate::spawn::SpawnOrders;
+use crate::terminals::{AgentTerminals, TerminalDeps, TerminalViews};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";
@@ -53,109 +59,124 @@ pub const KEEPER: &str = "keeper";
 /// The command under which this program helps tmux.
 pub const TMUX_HELPER: &str = "tmux-helper";
 
-/// What the daemon is made of.
-pub struct Options {
+/// Makes the log of the engine from the store.
+pub type LogMaker = Box<dyn FnOnce(Store) -> Arc<dyn EventStore> + Send>;
+
+/// The parts and settings of a daemon.
+pub struct DaemonOptions {
     pub data_dir: Utf8PathBuf,
     /// The lock of the data directory, if it is held already.
     pub lock: Option<Arc<DirLock>>,
     /// This program, which holds agents and keeps commands too: [`SHIM`], [`TMUX_HELPER`], [`KEEPER`].
     pub program: PathBuf,
-    pub agents: Vec<ao_agent::Options>,
-    /// Agents that whoever embeds the daemon has made.
+    /// The configuration to put in force; none for a program that embeds the daemon and configures the engine itself.
+    pub configs: Option<InForce>,
+    /// The page in the browser, for the links in notices.
+    pub page: ao_notifier::Page,
+    /// Agents that the embedding program has made.
     pub own_agents: BTreeMap<String, Arc<dyn Agent>>,
+    /// Agents of a program that embeds the daemon, by their manifests.
+    pub agents: Vec<ao_agent::Options>,
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
-    /// Forges that whoever embeds the daemon has made. They come before what is configured.
+    /// Forges that the embedding program has made. They come before what is configured, and are not looked at by themselves.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    /// Trackers that the embedding program has made, likewise.
+    pub trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
+    /// Runtimes beside the built-in ones.
+    pub runtimes: Vec<Arc<dyn Runtime>>,
     pub max_parallel_checks: usize,
-    /// Whom to ask that the machine stays awake while agents work, if that is wanted.
-    pub prevent_idle_sleep: Option<Bus>,
+    /// The bus over which the machine is kept awake while agents work, if that is wanted.
+    pub prevent_idle_sleep: Option<PowerBus>,
+    /// The rules that the engine runs by. Tests exchange them.
+    pub rules: Arc<dyn EngineRules>,
+    /// Makes the log that the engine reads and writes of the store, if it is not the store itself. Tests let it fail.
+    pub log: Option<LogMaker>,
+    /// False if looks, forecasts and chores do not run by themselves.
+    pub background: bool,
 }
 
-impl Options {
-    pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> Options {
-        Options {
+impl DaemonOptions {
+    pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> DaemonOptions {
+        DaemonOptions {
             data_dir: data_dir.into(),
             lock: None,
             program: program.into(),
-            agents: vec![],
+            configs: None,
+            page: ao_notifier::Page::default(),
             own_agents: BTreeMap::new(),
+            agents: vec![],
             notifiers: BTreeMap::new(),
             scms: BTreeMap::new(),
+            trackers: BTreeMap::new(),
+            runtimes: vec![],
             max_parallel_checks: 2,
             prevent_idle_sleep: None,
+            rules: Arc::new(MaskingRules),
+            log: None,
+            background: true,
         }
     }
 }
 
-/// What is in the slots and can change while the daemon runs.
-#[derive(Clone, Default)]
-struct Plugged {
-    /// The agents with what they were made of, so that what has not changed stays the same.
-    agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
-    notifiers: BTreeMap<String, Arc<dyn Notifier>>,
-    own_scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-}
-
-/// What every agent stands on.
-#[derive(Clone)]
-struct GroundFor {
-    data_dir: Utf8PathBuf,
-    runtimes: Runtimes,
-    clock: Arc<dyn Clock>,
-    spool: Arc<Spool>,
-    environment: BTreeMap<String, String>,
-    places: AgentPlaces,
-}
-
-/// A running daemon.
+/// A running daemon: the engine with the adapters in its slots, and what is done beside it.
 pub struct Daemon {
     pub handle: Handle,
     pub store: Store,
+    /// The configuration in force.
+    pub config: Arc<ActiveConfig>,
+    /// The adapters in the engine's slots.
+    pub adapters: Arc<DaemonAdapters>,
+    /// Spawn orders, made whole by the configuration.
+    pub spawn: Arc<SpawnOrders>,
+    /// The forges and trackers of the projects.
+    pub looks: Arc<ProjectLooks>,
+    /// Jobs of reactions and hooks.
+    pub jobs: Arc<DaemonJobs>,
+    /// Forecasts of branches that will not merge with each other.
+    pub forecasts: Arc<ProjectForecasts>,
+    /// The terminals and the output of agents.
+    pub terminals: AgentTerminals,
     pub runtimes: Runtimes,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
-    /// Tells which agent a program descends from.
+    /// The same as in its slot, for callers that make worktrees of their own: a repository has one queue.
+    pub(crate) worktrees: Arc<Worktrees>,
+    /// Finds which agent a program descends from.
     pub families: Arc<Families>,
     pub spool: Arc<Spool>,
-    plugged: Mutex<Plugged>,
-    ground: GroundFor,
-    /// The forges and trackers of the projects.
-    pub(crate) forges: Arc<Forges>,
-    /// Which branches will not merge with each other.
-    pub(crate) forecasts: Arc<Forecasts>,
-    /// The same as in its slot, for whoever makes worktrees of their own: a repository has one queue.
-    pub(crate) worktrees: Arc<Worktrees>,
-    pub(crate) errands: Arc<Errander>,
-    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    engine: JoinSet<Result<(), EngineError>>,
-    /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
-    beside: JoinSet<()>,
+    engine: Mutex<JoinSet<Result<(), EngineError>>>,
+    /// Tasks beside the engine: hooks are read, the machine is kept awake, old rescues are forgotten.
+    beside: Mutex<JoinSet<()>>,
     stop: CancellationToken,
     /// The fault that was found in the file of the log, once it was looked through.
     damage: watch::Receiver<Option<StoreError>>,
 }
 
 impl Daemon {
-    /// Opens the log and starts. What an earlier daemon has left running is found again.
-    pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
+    /// Opens the log, starts, and puts the configuration in force. What an earlier daemon has left running is found again.
+    pub async fn start(options: DaemonOptions, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
+        let configs = options.configs.clone();
+        let daemon = Daemon::open(options, clock).await?;
+        let Some(configs) = configs else { return Ok(daemon) };
+        match daemon.put_in_force(configs).await {
+            Ok(_) => Ok(daemon),
+            Err(err) => {
+                // The engine runs already, and is to be ended in an orderly way.
+                daemon.stop().await.ok();
+                Err(err)
+            }
+        }
+    }
+
+    async fn open(mut options: DaemonOptions, clock: Arc<dyn Clock>) -> Result<Daemon, DaemonError> {
         raise_open_files();
         secrets::learn_own();
-        let Options {
-            data_dir,
-            lock,
-            program,
-            agents,
-            own_agents,
-            notifiers,
-            scms,
-            max_parallel_checks,
-            prevent_idle_sleep,
-        } = options;
-        let lock = lock.map_or_else(|| DirLock::take(&data_dir).map(Arc::new), Ok)?;
+        let log = options.log.take();
+        let DaemonOptions { data_dir, lock, program, prevent_idle_sleep, background, .. } = &options;
+        let lock = lock.clone().map_or_else(|| DirLock::take(data_dir).map(Arc::new), Ok)?;
         let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
-        let families = Arc::new(Families::new(&data_dir));
+        let families = Arc::new(Families::new(data_dir));
         let keeper = Keeper::new(program.clone(), KEEPER);
         let held = ao_runtime::Options {
             families: families.clone(),
@@ -170,51 +191,80 @@ impl Daemon {
             ..tmux::Options::new(data_dir.join("tmux"), helper)
         };
         let tmux = Arc::new(Tmux::new(panes, clock.clone()));
-        let runtimes = Runtimes::from_iter([processes.clone() as Arc<dyn Runtime>, tmux.clone()]);
+        let built_in = [processes.clone() as Arc<dyn Runtime>, tmux.clone()];
+        let runtimes: Runtimes = built_in.into_iter().chain(options.runtimes.iter().cloned()).collect();
 
-        let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(DaemonError::environment)?;
-        let spool = Arc::new(spool);
+        let spool =
+            Arc::new(Spool::open(data_dir.as_std_path(), clock.clone()).map_err(DaemonError::environment)?);
         let queues = Arc::new(Queues::default());
         let checks = checks::Options {
-            cap: max_parallel_checks,
+            cap: options.max_parallel_checks,
             keeper: keeper.clone(),
             ..checks::Options::new(data_dir.join("checks"), queues.clone())
         };
-        let agents_ground = GroundFor {
+        let agent_deps = AgentDeps {
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
             spool: spool.clone(),
-            environment: way_home(&data_dir, &program),
+            environment: way_home(data_dir, program),
             places: AgentPlaces {
                 ao: program.to_string_lossy().into_owned(),
                 check_logs: checks.logs().to_string(),
             },
         };
-        let (worktrees, workspaces) = workspaces(&data_dir, &queues, &keeper);
-        let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
-        plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
-        plugged.replace_agents(agents, &agents_ground)?;
-        let errands = Arc::new(Errander::new(&data_dir, keeper, clock.clone(), families.clone()));
-        let slots = slots(&plugged, &runtimes, &workspaces, &errands);
+        let (worktrees, workspaces) = workspaces(data_dir, &queues, &keeper);
+        let config = Arc::new(match &options.configs {
+            Some(configs) => ActiveConfig::pending(data_dir, configs.clone(), options.page.clone()),
+            None => ActiveConfig::without_files(data_dir)?,
+        });
+        let (agents, notifiers) = match &options.configs {
+            // From the first turn on: a notice that waited for the daemon to come back finds its channel.
+            Some(configs) => (apply::first_agents(configs), apply::first_channels(configs, &options.page)),
+            None => (options.agents.clone(), options.notifiers.clone()),
+        };
+        let adapters = Arc::new(DaemonAdapters::new(agent_deps, workspaces.clone()));
+        adapters.replace(options.own_agents.clone(), agents, notifiers)?;
 
         let stop = CancellationToken::new();
-        let log: Arc<dyn EventStore> = Arc::new(store.clone());
-        let (engine, handle) = Engine::open(
+        let (mut engine, handle) = Engine::open(
             ao_engine::Options { judge: ao_config::condition::judge(), ..ao_engine::Options::default() },
-            Arc::new(Discreet),
-            slots,
-            log,
+            options.rules.clone(),
+            AdapterSet::default(),
+            log.map_or_else(|| Arc::new(store.clone()) as Arc<dyn EventStore>, |log| log(store.clone())),
             clock.clone(),
             stop.clone(),
         )
         .await?;
-        // Before anybody can have one run: what runs then is not left over.
-        errands.sweep().await;
-        errands.begin(handle.clone(), workspaces.clone());
-        if !plugged.scms.is_empty() {
-            errands.plug(plugged.scms.clone());
-        }
+        let records: Arc<dyn Records> = Arc::new(MaskedRecords(Arc::new(store.clone())));
+        let runner =
+            Runner::open(checks, records.clone(), clock.clone()).await.map_err(DaemonError::environment)?;
+        let looks = Arc::new(ProjectLooks::new(
+            handle.clone(),
+            ForgeDeps { records, runner, queues: queues.clone(), clock: clock.clone() },
+            workspaces.clone(),
+            OwnAdapters { scms: options.scms.clone(), trackers: options.trackers.clone() },
+        ));
+        let spawn = Arc::new(SpawnOrders {
+            handle: handle.clone(),
+            config: config.clone(),
+            looks: looks.clone(),
+            adapters: adapters.clone(),
+        });
+        let jobs = Arc::new(DaemonJobs::new(JobDeps {
+            data_dir: data_dir.clone(),
+            clock: clock.clone(),
+            families: families.clone(),
+            keeper,
+            handle: handle.clone(),
+            workspaces: workspaces.clone(),
+            config: config.clone(),
+            looks: looks.clone(),
+            spawn: spawn.clone(),
+        }));
+        // Before a hook can run: what runs now was left over.
+        jobs.sweep().await;
+        engine.plug(adapters.slots(&runtimes, &looks, &jobs));
         let mut running = JoinSet::new();
         running.spawn(engine.run());
         // Agents that go on have their tokens from an earlier daemon.
@@ -226,57 +276,63 @@ impl Daemon {
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(DaemonError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(DaemonError::environment)?;
-        let records: Arc<dyn Records> = Arc::new(DiscreetRecords(Arc::new(store.clone())));
-        let runner =
-            Runner::open(checks, records.clone(), clock.clone()).await.map_err(DaemonError::environment)?;
-        let ground = looks::Ground { records, runner, queues: queues.clone(), clock: clock.clone() };
-        let forges = Arc::new(Forges::new(handle.clone(), ground, workspaces.clone()));
-        let mut beside = JoinSet::new();
-        beside.spawn(forges.clone().run());
-        let forecasts = Arc::new(Forecasts::new(
+        let forecasts = Arc::new(ProjectForecasts::new(
             handle.clone(),
             clock.clone(),
             workspaces.clone(),
             data_dir.join("forecast").into_std_path_buf(),
         ));
-        beside.spawn(forecasts.clone().run(store.last_seq().await?));
-        beside.spawn(hear_hooks(spool.clone(), reporter));
-        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
-        beside.spawn(chores::keep_repositories(handle.clone(), queues));
-        beside.spawn(chores::measure_memory(handle.clone()));
         let (found, damage) = watch::channel(None);
-        let (log, asked) = (store.clone(), handle.clone());
-        beside.spawn(async move {
-            found.send_replace(chores::check_log(log, asked).await);
-            // Whoever waits for a fault waits on.
-            std::future::pending::<()>().await;
-        });
-        if let Some(bus) = prevent_idle_sleep {
-            beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus));
+        let mut beside = JoinSet::new();
+        if *background {
+            beside.spawn(looks.clone().run());
+            beside.spawn(forecasts.clone().run(store.last_seq().await?));
+            beside.spawn(hear_hooks(spool.clone(), reporter));
+            beside.spawn(chores::forget_rescues(handle.clone(), workspaces, clock));
+            beside.spawn(chores::keep_repositories(handle.clone(), queues));
+            beside.spawn(chores::measure_memory(handle.clone()));
+            let (log, asked) = (store.clone(), handle.clone());
+            beside.spawn(async move {
+                found.send_replace(chores::check_log(log, asked).await);
+                // The receiver waits for a fault for as long as the daemon runs.
+                std::future::pending::<()>().await;
+            });
+            if let Some(bus) = prevent_idle_sleep {
+                beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus.clone()));
+            }
         }
         Ok(Daemon {
+            terminals: AgentTerminals::new(
+                TerminalDeps {
+                    handle: handle.clone(),
+                    runtimes: runtimes.clone(),
+                    config: config.clone(),
+                    data_dir: data_dir.clone(),
+                },
+                TerminalViews::new(runtimes.clone()),
+            ),
             handle,
             store,
+            config,
+            adapters,
+            spawn,
+            looks,
+            jobs,
+            forecasts,
             runtimes,
             processes,
             tmux,
+            worktrees,
             families,
             spool,
-            plugged: Mutex::new(plugged),
-            ground: agents_ground,
-            forges,
-            forecasts,
-            worktrees,
-            errands,
-            workspaces,
-            engine: running,
-            beside,
+            engine: Mutex::new(running),
+            beside: Mutex::new(beside),
             stop,
             damage,
         })
     }
 
-    /// Returns once the file of the log was found to be damaged. Nothing is to be written to it any more.
+    /// Waits until a fault is found in the file of the log, and returns it.
     pub async fn damaged(&self) -> DaemonError {
         let mut damage = self.damage.clone();
         let found = damage.wait_for(Option::is_some).await.ok().and_then(|found| found.clone());
@@ -287,13 +343,13 @@ impl Daemon {
     }
 
     /// Stops and closes the log. Agents go on.
-    pub async fn stop(mut self) -> Result<(), DaemonError> {
+    pub async fn stop(&self) -> Result<(), DaemonError> {
         self.stop.cancel();
-        while let Some(ended) = self.engine.join_next().await {
+        while let Some(ended) = self.engine.lock().await.join_next().await {
             ended.map_err(DaemonError::environment)??;
         }
-        self.beside.shutdown().await;
-        self.forges.stop().await;
+        self.beside.lock().await.shutdown().await;
+        self.looks.stop().await;
         Ok(self.store.close().await?)
     }
 
@@ -302,49 +358,30 @@ impl Daemon {
         &self,
         agents: Vec<ao_agent::Options>,
         notifiers: BTreeMap<String, Arc<dyn Notifier>>,
-        forges: BTreeMap<ProjectId, Wanted>,
+        forges: BTreeMap<ProjectId, ForgeConfig>,
     ) -> Result<(), DaemonError> {
-        self.forges.configure(forges).await;
-        let slots = {
-            let mut plugged = self.plugged();
-            plugged.replace_agents(agents, &self.ground)?;
-            plugged.notifiers = notifiers;
-            plugged.scms = self.forges.scms();
-            let own = plugged.own_scms.clone();
-            plugged.scms.extend(own);
-            self.errands.plug(plugged.scms.clone());
-            slots(&plugged, &self.runtimes, &self.workspaces, &self.errands)
-        };
+        self.looks.configure(forges).await;
+        self.adapters.replace(BTreeMap::new(), agents, notifiers)?;
+        let slots = self.adapters.slots(&self.runtimes, &self.looks, &self.jobs);
         Ok(self.handle.plug(slots).await?)
     }
 
-    pub fn agent(&self, name: &str) -> Option<Arc<dyn Agent>> {
-        self.plugged().agents.get(name).map(|(_, agent)| agent.clone())
+    /// Returns the session that a token was given to, with the attempt. The token names it: `ses_…/attempt/proof`.
+    pub fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)> {
+        let mut parts = token.splitn(3, '/');
+        let (session, attempt, proof) = (parts.next()?, parts.next()?, parts.next()?);
+        let (session, attempt) = (session.parse::<SessionId>().ok()?, Attempt(attempt.parse().ok()?));
+        self.spool.knows(proof, session, attempt).then_some((session, attempt))
     }
 
-    /// Our own program, by its full path.
-    pub(crate) fn ao(&self) -> String {
-        self.ground.places.ao.clone()
+    /// Returns the token of a session, for its owner to hand on; nothing while it has no running agent.
+    pub fn token_for(&self, session: &Session) -> Option<String> {
+        let attempt = session.running_attempt()?;
+        let (_, proof) = self.spool.token(session.id, attempt);
+        Some(format!("{}/{attempt}/{proof}", session.id))
     }
 
-    /// The names of all agents, as people are told them.
-    pub fn agents(&self) -> Vec<String> {
-        self.plugged().agents.keys().cloned().collect()
-    }
-
-    pub fn notifiers(&self) -> BTreeMap<String, Arc<dyn Notifier>> {
-        self.plugged().notifiers.clone()
-    }
-
-    fn plugged(&self) -> MutexGuard<'_, Plugged> {
-        self.plugged.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn workspace(&self, kind: &str) -> Option<&dyn Workspace> {
-        self.workspaces.get(kind).map(|workspace| &**workspace)
-    }
-
-    /// The place of the last event in the log.
+    /// Returns the place of the last event in the log.
     pub async fn last_seq(&self) -> Result<Seq, DaemonError> {
         Ok(self.store.last_seq().await?)
     }
@@ -365,47 +402,6 @@ fn raise_open_files() {
     }
 }
 
-impl Plugged {
-    /// Exchanges the agents that were made of options for those that these make. On a failure nothing has changed.
-    fn replace_agents(
-        &mut self,
-        options: Vec<ao_agent::Options>,
-        ground: &GroundFor,
-    ) -> Result<(), DaemonError> {
-        let mut agents: BTreeMap<_, _> =
-            self.agents.iter().filter(|(_, (made_of, _))| made_of.is_none()).map(owned).collect();
-        for options in options {
-            let name = options.name.clone();
-            let agent = match self.agents.get(&name) {
-                Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
-                _ => Arc::new(
-                    CommandAgent::new(options.clone(), ground.of(&name)).map_err(DaemonError::config)?,
-                ),
-            };
-            agents.insert(name, (Some(options), agent));
-        }
-        self.agents = agents;
-        Ok(())
-    }
-}
-
-fn owned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
-    (key.clone(), value.clone())
-}
-
-impl GroundFor {
-    fn of(&self, agent: &str) -> Ground {
-        Ground {
-            runtimes: self.runtimes.clone(),
-            clock: self.clock.clone(),
-            state: self.data_dir.join("agents").join(agent).into(),
-            hooks: Some(self.spool.clone()),
-            environment: self.environment.clone(),
-            places: self.places.clone(),
-        }
-    }
-}
-
 /// Returns the variables by which an agent on this machine runs `ao`, and `ao` finds this daemon. Agents that do not share
 /// our files get none of them.
 fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> {
@@ -422,22 +418,6 @@ fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> 
         }
     }
     environment
-}
-
-fn slots(
-    plugged: &Plugged,
-    runtimes: &Runtimes,
-    workspaces: &BTreeMap<String, Arc<dyn Workspace>>,
-    errands: &Arc<Errander>,
-) -> AdapterSet {
-    AdapterSet {
-        errands: Some(errands.clone()),
-        runtimes: runtimes.clone(),
-        agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
-        workspaces: workspaces.clone(),
-        notifiers: plugged.notifiers.clone(),
-        scms: plugged.scms.clone(),
-    }
 }
 
 fn workspaces(
@@ -464,7 +444,7 @@ fn workspaces(
     (worktrees, by_name)
 }
 
-/// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.
+/// Reads the reports of hooks. Without it agents are still read by their screens, so a failure is no reason to end.
 async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
     if let Err(err) = spool.run(reporter).await {
         tracing::warn!(%err, "reports of hooks are not heard");
@@ -477,9 +457,9 @@ impl fmt::Debug for Daemon {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for DaemonOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("data_dir", &self.data_dir).finish_non_exhaustive()
+        f.debug_struct("DaemonOptions").field("data_dir", &self.data_dir).finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,9 @@ use std::fmt;
 
 use ao_config::ConfigError;
 use ao_engine::{AskError, EngineError};
-use ao_ports::StoreError;
+use ao_ports::{StoreError, TrackerError};
 
+use crate::looks::LookError;
 use crate::repository::RepositoryError;
 
 /// Kinds of errors, by what went wrong.
@@ -14,33 +15,101 @@ use crate::repository::RepositoryError;
 pub enum ErrorKind {
     /// A setting is wrong.
     Config,
+    /// The path of a configuration file is not absolute.
+    BadPath,
     /// The machine is in the way: disk, permissions, a broken connection.
     Environment,
+    /// Work on the disk ended before it was done.
+    Failed,
+    /// The event log failed.
+    Store(Box<StoreError>),
+    /// The engine did not take an input.
+    Ask(Box<AskError>),
+    /// A forge or a tracker did not do it.
+    Forge(Box<TrackerError>),
+    NoForge,
+    NoTracker,
+    /// A program that is needed is not installed.
+    MissingProgram,
+
+    // ── projects ──
+    UnknownProject,
+    /// There are several projects, and none is named.
+    AmbiguousProject,
+    /// The project is in a file that names others too.
+    ConfiguredProject,
+    ProjectInUse,
+    /// The issue is not of the project that is named.
+    OtherProject,
     /// The folder is in no git repository.
     NoRepository,
     /// The repository has no commit yet.
     UnbornRepository,
     /// The repository has no work tree.
     BareRepository,
-    /// A program that is needed is not installed.
-    MissingProgram,
-    /// The event log failed.
-    Store(StoreError),
-    /// The engine did not take an input.
-    Ask(AskError),
+
+    // ── spawn orders ──
+    NothingToDo,
+    BadIssue,
+    UnknownIssue,
+    UnknownAgent,
+    UnfitAgent,
+    UnknownRuntime,
+    UnfitRuntime,
+    UnknownWorkspace,
+    UnfitBranch,
+    /// The pull request is not open any more.
+    PullOver,
+
+    // ── terminals and output ──
+    NotRunning,
+    NoTerminal,
+    NoControl,
+    /// The program that shows terminals is not installed.
+    NoTerminalProgram,
+    TerminalFailed,
+    TerminalSlow,
+    UnreadableOutput,
+
+    // ── forecasts ──
+    UnknownBranch,
+    NoDefaultBranch,
+    ForecastSlow,
+    NotCompared,
+
+    // ── hooks, channels, imports ──
+    UnknownLog,
+    HookNotRun,
+    UnknownChannel,
+    BadImport,
 }
 
-/// An error with its kind, its text and its hints.
+impl ErrorKind {
+    /// Returns true for errors that may be over when it is tried again later.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            ErrorKind::Environment | ErrorKind::Failed | ErrorKind::Store(_) => true,
+            ErrorKind::Ask(err) => matches!(**err, AskError::NotStored(_) | AskError::Stopped),
+            ErrorKind::Forge(err) => matches!(**err, TrackerError::Limited { .. } | TrackerError::Failed(_)),
+            _ => false,
+        }
+    }
+}
+
+/// An error with its kind, its text, and what to do next.
 #[derive(Debug)]
 pub struct DaemonError {
     pub kind: ErrorKind,
     pub error: Box<dyn Error + Send + Sync>,
+    pub detail: Option<String>,
     pub hints: Vec<String>,
+    /// Names that may have been meant.
+    pub candidates: Vec<String>,
 }
 
 impl DaemonError {
     pub fn new(kind: ErrorKind, error: impl Into<Box<dyn Error + Send + Sync>>) -> DaemonError {
-        DaemonError { kind, error: error.into(), hints: vec![] }
+        DaemonError { kind, error: error.into(), detail: None, hints: vec![], candidates: vec![] }
     }
 
     pub fn config(error: impl Into<Box<dyn Error + Send + Sync>>) -> DaemonError {
@@ -83,7 +152,7 @@ impl Error for DaemonError {
 
 impl From<StoreError> for DaemonError {
     fn from(err: StoreError) -> DaemonError {
-        DaemonError::new(ErrorKind::Store(err.clone()), err)
+        DaemonError::new(ErrorKind::Store(Box::new(err.clone())), err)
     }
 }
 
@@ -98,7 +167,24 @@ impl From<EngineError> for DaemonError {
 
 impl From<AskError> for DaemonError {
     fn from(err: AskError) -> DaemonError {
-        DaemonError::new(ErrorKind::Ask(err.clone()), err)
+        DaemonError::new(ErrorKind::Ask(Box::new(err.clone())), err)
+    }
+}
+
+impl From<TrackerError> for DaemonError {
+    fn from(err: TrackerError) -> DaemonError {
+        DaemonError::new(ErrorKind::Forge(Box::new(err.clone())), err)
+    }
+}
+
+impl From<LookError> for DaemonError {
+    fn from(err: LookError) -> DaemonError {
+        match err {
+            LookError::NoForge(why) => DaemonError::new(ErrorKind::NoForge, why),
+            LookError::NoTracker(why) => DaemonError::new(ErrorKind::NoTracker, why),
+            LookError::Forge(err) => err.into(),
+            LookError::Engine(err) => err.into(),
+        }
     }
 }
 

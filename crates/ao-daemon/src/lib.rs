@@ -2,38 +2,45 @@
 //! is done beside the engine.
 //!
 //! ```text
-//!  ao-server (routes) ──► host ──► config · spawn · terminals · channels · cleanup
-//!                                    │         │
-//!                                    ▼         ▼
-//!  engine ──RunErrand──► jobs ──► looks (trackers, forges) · policy · forecast ──► Input ──► engine
+//!  ao-server (routes) ──► config · terminals · channels · cleanup
+//!            │                ▲
+//!            └──► spawn ──────┘   jobs ◄──RunErrand── engine
+//!                   │              │                    ▲
+//!                   └──► looks ◄───┘   policy · forecast│
+//!                          └──► trackers and forges ──► Input
 //! ```
 
+mod adapters;
 pub mod channels;
 pub mod chores;
-mod cleanup;
+pub mod cleanup;
 pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod error;
-mod forecast;
+pub mod forecast;
 pub mod git_url;
-pub mod host;
-mod host_trait;
-mod jobs;
-mod looks;
+pub mod jobs;
+pub mod looks;
 pub mod orchestrator;
 pub mod policy;
 pub mod power;
-mod problem;
 pub mod program;
 pub mod registry;
 pub mod repository;
 pub mod secrets;
-mod spawn;
+pub mod spawn;
 pub mod terminals;
 
+pub use crate::adapters::DaemonAdapters;
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
-pub use crate::host_trait::Host;
 pub use crate::orchestrator::Orchestrator;
-pub use crate::problem::{engine_problem, forge_problem, of_refusal};
+
+/// Runs what waits for the disk on a thread where nothing else waits for it.
+pub(crate) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, DaemonError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|err| DaemonError::new(ErrorKind::Failed, format!("the work was not done: {err}")))
+}

@@ -1,8 +1,8 @@
-//! The policies of the projects: read from their base branches when those move, put together with what is configured, and
-//! told to the engine before it hears of any pull request that they judge.
+//! The policies of the projects: read from their base branches when those move, merged with the configuration, and
+//! given to the engine before any pull request that they judge.
 //!
-//! The base branch is the project's default branch, whatever branch a pull request is to land on: a branch that an agent
-//! has made brings no rules of its own.
+//! The base branch is the project's default branch, also for pull requests with another target: a branch that an
+//! agent has made brings no rules of its own.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -18,13 +18,13 @@ use ao_git::Git;
 use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm, TrackerError};
 use camino::Utf8Path;
 
-use crate::looks::{Forges, LookError};
+use crate::looks::{LookError, ProjectLooks};
 
 /// A policy may be so long.
 const MOST: usize = 1 << 20;
 /// So much of a diff is looked through. One that is longer is not looked through to its end, and so not allowed.
 const DIFF: usize = 16 << 20;
-/// A year, near enough: what a policy says of the clocks of a place is renewed then.
+/// About a year: the time zone data of a policy is renewed then.
 const YEAR: i64 = 31_556_952_000;
 
 /// A policy as it was last read.
@@ -34,21 +34,41 @@ pub(crate) struct ReadPolicy {
     pub(crate) tip: Option<String>,
     own: Option<PolicyConfig>,
     year: i64,
-    /// Each key, what it comes to, and who has said so; or why the file cannot be read.
+    /// Each key with its value and its source; or the reason why the file cannot be read.
     pub(crate) fields: Result<Vec<PolicySetting>, String>,
 }
 
-/// What a base branch says.
+/// The policy on a base branch.
 #[derive(Debug)]
 pub struct OnBase {
     pub tip: Option<String>,
-    /// Absent if there is no such file; a text that tells the place if it cannot be read.
+    /// Absent if there is no such file; an error text with the place if it cannot be read.
     pub policy: Result<Option<PolicyConfig>, String>,
 }
 
-impl Forges {
-    /// Reads the policy of a project, if it may be another one than before, and tells the engine. Returns whether that was
-    /// news.
+/// A policy with where it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyReport {
+    /// True if the base branch has a policy file.
+    pub written: bool,
+    /// The tip of the base branch; none if there is no such branch.
+    pub commit: Option<String>,
+    /// Each key with its value and its origin; or why the file cannot be read.
+    pub fields: Result<Vec<PolicySetting>, String>,
+}
+
+impl ProjectLooks {
+    /// Returns the policy of a project, as it was last read.
+    pub async fn policy(&self, project: &ProjectId) -> Result<PolicyReport, LookError> {
+        let id = project.clone();
+        let stand = self.handle.view(move |state| {
+            state.projects.get(&id).map(|project| project.policy_stand.clone()).unwrap_or_default()
+        });
+        let read = self.read_policy(project).await?;
+        Ok(PolicyReport { written: stand.await?.written, commit: read.tip, fields: read.fields })
+    }
+
+    /// Reads the policy of a project if it may have changed, and reports it to the engine. Returns true if it has.
     pub(crate) async fn see_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
         let Some((repository, branch, own)) = self.projects().get(project).map(|known| {
             let wanted = &known.wanted;
@@ -61,7 +81,7 @@ impl Forges {
             reading.entry(project.clone()).or_default().clone()
         };
         let _turn = turn.lock().await;
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let year = now.0 / YEAR;
         let git = Git::plain(repository.as_std_path());
         let tip = match self.trusted_tip(project).await? {
@@ -71,7 +91,7 @@ impl Forges {
         let known = self.policies().get(project).cloned();
         let same =
             |known: &ReadPolicy| tip.as_ref() == Ok(&known.tip) && known.own == own && known.year == year;
-        // What was read before the engine knew that it had landed is told again.
+        // A policy that was read before the engine knew about its landing is reported again.
         if known.as_ref().is_some_and(same) && !self.awaits_policy(project).await? {
             return Ok(false);
         }
@@ -80,14 +100,14 @@ impl Forges {
             Err(err) => OnBase { tip: None, policy: Err(format!("{POLICY_FILE} could not be read: {err}")) },
         };
         let (input, fields) = counted(&on_base, own.as_ref(), &branch, now);
-        // The engine hears of a new project a moment later than we do; whoever asked tries again then.
+        // The engine gets a new project a moment later than we do; the caller retries then.
         let receipt = self.handle.ask(Input::Project { project: project.clone(), input }).await?;
         let read = ReadPolicy { tip: on_base.tip, own, year, fields };
         self.policies().insert(project.clone(), read);
         Ok(!receipt.events.is_empty())
     }
 
-    /// The tip that a forge which watches over its base goes by. What it holds back is told to the engine.
+    /// Returns the tip that a forge which guards its base goes by. Suspicions are reported to the engine.
     async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
         let Ok(scm) = self.scm(project) else { return Ok(None) };
         let Some(BaseView { tip, held, .. }) = scm.base(project).await? else { return Ok(None) };
@@ -175,7 +195,7 @@ impl Forges {
     }
 }
 
-/// What is found in a diff. Beside everything else, as it can take a while; how long is bounded.
+/// Scans a diff on another thread, for a bounded time.
 async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<ScanResult> {
     let head = facts.head.clone();
     // A diff that was cut is exactly as long as was asked for, and one that was not is shorter.
@@ -183,7 +203,7 @@ async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<ScanRe
     tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
-/// What the engine is told, and what people are shown.
+/// Returns the policy for the engine, and its settings for people.
 fn counted(
     on_base: &OnBase,
     own: Option<&PolicyConfig>,
@@ -204,7 +224,7 @@ fn counted(
     }
 }
 
-/// What the base branch of a repository says.
+/// Reads the policy on the base branch of a repository.
 pub async fn on_base(repository: &Utf8Path, branch: &str) -> OnBase {
     let git = Git::plain(repository.as_std_path());
     match tip(&git, branch).await {

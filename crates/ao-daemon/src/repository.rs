@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// A repository with a checkout and at least one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repository {
+pub struct GitRepository {
     /// The main checkout, also if the folder is in a linked worktree.
     pub root: Utf8PathBuf,
     /// A valid project name: letters, digits, `-`, `_` and `.` only.
@@ -53,9 +53,9 @@ pub enum RepositoryError {
     },
 }
 
-impl Repository {
+impl GitRepository {
     /// Finds the repository of a folder.
-    pub async fn at(folder: &Utf8Path) -> Result<Repository, RepositoryError> {
+    pub async fn at(folder: &Utf8Path) -> Result<GitRepository, RepositoryError> {
         let root = root(folder).await?;
         let (branches, head, origin) = try_join!(
             git(
@@ -70,7 +70,7 @@ impl Repository {
         let default_branch =
             default_branch(&branches, &head.said).ok_or_else(|| RepositoryError::Unborn(root.clone()))?;
         let remote = GitUrl::parse(&origin.said).ok().flatten();
-        Ok(Repository {
+        Ok(GitRepository {
             name: project_name(root.file_name().unwrap_or_default()),
             root,
             default_branch,

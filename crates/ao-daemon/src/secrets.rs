@@ -1,13 +1,12 @@
-//! Secrets that must not be written down, whoever says them: where they are configured, and the ways in by which others say
-//! them.
+//! Secrets that must not be stored: the places where they are configured, and the ways in by which texts contain them.
 //!
 //! ```text
-//!  people, agents' reports, commands ──► Input ──► Discreet ──────────┐
-//!  issues, pull requests, comments ────► Tracker, Scm ──► forge/discreet ├──► memory, store, events, answers
+//!  people, agents' reports, commands ──► Input ──► MaskingRules ────────┐
+//!  issues, pull requests, comments ────► Tracker, Scm ──► looks/masked ────┤──► memory, store, events, answers
 //!  output of commands ─────────────────► Redactor of each log ──────────┘
 //! ```
 //!
-//! So nothing is masked again on its way out, but where rendering can put together what was apart (`output.rs`).
+//! Nothing is masked again on its way out, except where rendering joins separate parts (`output.rs`).
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -47,8 +46,8 @@ pub fn of_project(
     all.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())).collect()
 }
 
-/// What the channels' options have of secrets: what they refer to, what is named like one, and addresses, of which many have
-/// one in them. Not whom they go to, which is no secret and stands in many a harmless text.
+/// Returns the secrets in the options of channels: references, values with names of secrets, and addresses, many of
+/// which contain one. Recipients are no secrets and appear in many harmless texts.
 pub fn of_channels<'a>(
     channels: impl IntoIterator<Item = (&'a String, &'a Channel)>,
     env: &Env,
@@ -62,9 +61,9 @@ pub fn of_channels<'a>(
     found.into_iter().map(|(name, value)| (name, value.into_bytes())).collect()
 }
 
-/// Whom a channel tells.
+/// The options that name recipients.
 const WHOM: [&str; 5] = ["channel", "to", "chatid", "userid", "username"];
-/// What the names of secrets have in them.
+/// Parts of the names of secrets.
 const SECRET: [&str; 9] =
     ["token", "secret", "webhook", "apikey", "api-key", "password", "authorization", "cookie", "credential"];
 
@@ -84,7 +83,7 @@ fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(
                 return;
             }
             let Ok(value) = env.expand(written) else { return };
-            // Of `Bearer abc` it is the second word that others might say alone.
+            // Of `Bearer abc`, the second part alone is a secret too.
             if let Some((_, alone)) = value.split_once(' ').filter(|_| key == "authorization") {
                 found.push((place.to_owned(), alone.trim().to_owned()));
             }
@@ -94,12 +93,12 @@ fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(
     }
 }
 
-/// The rules of the core, told nothing secret: what comes in is cleaned before it means anything, and so before it is stored,
-/// delivered or told.
+/// The rules of the core without secrets: inputs are masked before the rules see them, and so before anything is
+/// stored, delivered or sent.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Discreet;
+pub(crate) struct MaskingRules;
 
-impl EngineRules for Discreet {
+impl EngineRules for MaskingRules {
     fn step(
         &self,
         state: &mut State,
@@ -120,12 +119,12 @@ impl EngineRules for Discreet {
     }
 }
 
-/// Documents that are kept without secrets in them. A forge makes some of its words itself, such as a title of a commit's
-/// message, and those have come by no other way in.
-pub(crate) struct DiscreetRecords(pub(crate) Arc<dyn Records>);
+/// Records that are stored without secrets. A forge writes some texts itself, such as a title from a commit's
+/// message, and those come by no other way in.
+pub(crate) struct MaskedRecords(pub(crate) Arc<dyn Records>);
 
 #[async_trait]
-impl Records for DiscreetRecords {
+impl Records for MaskedRecords {
     async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
         self.0.get(shelf, key).await
     }

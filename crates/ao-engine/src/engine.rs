@@ -151,6 +151,11 @@ impl Engine {
         Ok((engine, handle))
     }
 
+    /// Puts adapters into the slots before the engine runs, for adapters that need its handle.
+    pub fn plug(&mut self, slots: AdapterSet) {
+        self.slots = Arc::new(slots);
+    }
+
     /// Runs until it is stopped. Running effects are cancelled; the next start wants them again.
     pub async fn run(mut self) -> Result<(), EngineError> {
         let mut reconcile = interval(self.options.reconcile_every);

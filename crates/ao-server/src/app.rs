@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ao_api::Problem;
-use ao_daemon::Host;
+use ao_daemon::Daemon;
 use ao_engine::{AskError, Handle};
 use ao_ports::{Clock, Lineage};
 use axum::Router;
@@ -22,9 +22,10 @@ use crate::{log, page, routes};
 
 /// The parts that the API is built from.
 pub struct Parts {
-    pub handle: Handle,
+    pub daemon: Arc<Daemon>,
     pub clock: Arc<dyn Clock>,
-    pub host: Arc<dyn Host>,
+    /// The daemon as it is described to callers. What the engine and the configuration know is filled in.
+    pub about: ao_api::Daemon,
     pub auth: Arc<Auth>,
     /// Finds the agent that a calling program descends from.
     pub lineage: Arc<dyn Lineage>,
@@ -50,7 +51,8 @@ impl fmt::Debug for Parts {
 pub struct App {
     pub(crate) handle: Handle,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) host: Arc<dyn Host>,
+    pub(crate) daemon: Arc<Daemon>,
+    about: ao_api::Daemon,
     pub(crate) auth: Arc<Auth>,
     pub(crate) lineage: Arc<dyn Lineage>,
     pub(crate) sockets: Sockets,
@@ -74,14 +76,16 @@ impl App {
         bound: Option<SocketAddr>,
         stop: CancellationToken,
     ) -> Result<Arc<App>, AskError> {
-        let Parts { handle, clock, host, auth, lineage, limits, page, owner, names } = parts;
+        let Parts { daemon, clock, about, auth, lineage, limits, page, owner, names } = parts;
+        let handle = daemon.handle.clone();
         let tasks = TaskTracker::new();
         let hub = Hub::start(&handle, &tasks, stop.clone()).await?;
         let names = bound.map(|bound| Names::of(bound, &names)).unwrap_or_default();
         Ok(Arc::new(App {
             handle,
             clock,
-            host,
+            daemon,
+            about,
             auth,
             lineage,
             sockets: Sockets::default(),
@@ -95,6 +99,16 @@ impl App {
             tasks,
             names,
         }))
+    }
+
+    /// Returns the description of the daemon, with the configuration that is in force.
+    pub(crate) fn about(&self) -> ao_api::Daemon {
+        let problems = self.daemon.config.in_force().problems();
+        ao_api::Daemon {
+            configs: self.daemon.config.files(),
+            config_problem: (!problems.is_empty()).then(|| problems.join("\n")),
+            ..self.about.clone()
+        }
     }
 
     pub(crate) fn names(&self) -> &Names {

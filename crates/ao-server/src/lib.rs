@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  unix socket ┐
-//!              ├─► limits ─► door (who, may they) ─► route ─► Handle::ask │ view │ Host
+//!              ├─► limits ─► door (who, may they) ─► route ─► Handle::ask │ view │ Daemon
 //!  TCP ────────┘                                        └──── hub ─► server-sent events
 //! ```
 //!
 //! It also serves the dashboard, which is a client like any other.
 //!
 //! It knows no rules of its own: what an input means is the core's to say, and what the disk, the terminals and the
-//! configuration hold is the [`Host`](ao_daemon::Host)'s.
+//! configuration hold is the [`Daemon`](ao_daemon::Daemon)'s.
 
 mod app;
 mod auth;

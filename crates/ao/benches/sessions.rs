@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ao::clock::SystemClock;
-use ao::daemon::{Daemon, Options};
+use ao::daemon::{Daemon, DaemonOptions};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{
@@ -199,7 +199,7 @@ impl Yard {
         let sender = pipe::OpenOptions::new().open_sender(&ready).unwrap();
 
         let data = Utf8PathBuf::from_path_buf(dir.path().join("data")).unwrap();
-        let mut options = Options::new(data, env!("CARGO_BIN_EXE_ao"));
+        let mut options = DaemonOptions::new(data, env!("CARGO_BIN_EXE_ao"));
         options.agents.push(ao_agent::Options {
             name: AGENT.into(),
             program: "sh".into(),
@@ -232,7 +232,7 @@ impl Yard {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                abilities: self.daemon.agent(AGENT).unwrap().abilities(),
+                abilities: self.daemon.adapters.agent(AGENT).unwrap().abilities(),
                 ..AgentChoice::default()
             },
             runtime: "process".into(),

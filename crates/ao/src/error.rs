@@ -345,14 +345,15 @@ impl From<ao_config::ConfigError> for CommandError {
 impl From<DaemonError> for CommandError {
     fn from(err: DaemonError) -> CommandError {
         let kind = match err.kind {
-            ErrorKind::Store(err) => return err.into(),
-            ErrorKind::Ask(err) => return err.into(),
+            ErrorKind::Store(err) => return (*err).into(),
+            ErrorKind::Ask(err) => return (*err).into(),
             ErrorKind::Config => FailureKind::Config,
-            ErrorKind::Environment => FailureKind::Environment,
+            ErrorKind::Environment | ErrorKind::Failed => FailureKind::Environment,
             ErrorKind::NoRepository => FailureKind::NoRepository,
             ErrorKind::UnbornRepository => FailureKind::UnbornRepository,
             ErrorKind::BareRepository => FailureKind::BareRepository,
             ErrorKind::MissingProgram => FailureKind::MissingProgram,
+            _ => FailureKind::User,
         };
         CommandError { kind, error: err.error, hints: err.hints }
     }

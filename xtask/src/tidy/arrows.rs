@@ -27,7 +27,6 @@ const ARROWS: &[(&str, AllowedArrows)] = &[
         "ao-daemon",
         AllowedArrows::Use(&[
             "ao-agent",
-            "ao-api",
             "ao-config",
             "ao-core",
             "ao-engine",

@@ -1,39 +1,48 @@
-//! What is configured put in force: the agents, the channels, the limits and the projects, as the engine is told them.
+//! Applies a configuration: the agents, the channels, the limits and the projects, as the engine gets them.
 //!
-//! One thing that is wrong stops nothing else. It is told of, and what was there before stays in its place: the agent that was
-//! described before, or ours of that name; the project as the engine knows it.
+//! An error in one part stops nothing else. It is reported, and the previous setting stays: the agent as it was
+//! described before, or the built-in one of that name; the project as the engine knows it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_agent::OptionsError;
 use ao_config::{Loaded, Problem};
-use ao_core::Input;
 use ao_core::project::ProjectInput;
+use ao_core::{Input, ProjectId, Refusal};
 use ao_engine::AskError;
 use ao_notifier::Page;
 use ao_ports::Notifier;
 use camino::Utf8Path;
 
 use super::InForce;
-use crate::error::DaemonError;
-use crate::host::TheHost;
-use crate::looks::Wanted;
-use crate::{channels, secrets};
+use crate::daemon::Daemon;
+use crate::error::{DaemonError, ErrorKind};
+use crate::looks::ForgeConfig;
+use crate::spawn::nearest;
+use crate::{channels, on_disk, secrets};
 
 /// Agents by the names that people use.
-pub type Agents = BTreeMap<String, ao_agent::Options>;
+pub type AgentsByName = BTreeMap<String, ao_agent::Options>;
 
-impl TheHost {
-    /// Tells the engine what is configured, and remembers it. Returns what has changed.
+/// The result of reading the configuration again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReloadReport {
+    pub changes: Vec<String>,
+    /// Settings that count only from the next start.
+    pub needs_restart: Vec<String>,
+}
+
+impl Daemon {
+    /// Gives the configuration to the engine, and remembers it. Returns the changes.
     pub(crate) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, DaemonError> {
-        let (agents, wrong) = agents(&configs, &self.agents());
+        let (agents, wrong) = agents(&configs, &self.config.agents());
         configs.not_taken = wrong;
         configs.not_taken.extend(configs.unworkable());
-        let channels = channels::open(&configs, &self.page);
+        let channels = channels::open(&configs, &self.config.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
-        // Before anything is started or told by them.
+        // Before anything is started with them, or sent.
         let variable = |name: &str| std::env::var(name).ok();
         for known in projects.values() {
             let project = known.effective().project;
@@ -42,10 +51,10 @@ impl TheHost {
             secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
         }
         secrets::learn(secrets::of_channels(&configs.main.config.notifiers, &env));
-        let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
-        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
-        *self.agents() = agents;
-        let handle = &self.daemon.handle;
+        let forges = projects.iter().map(|(id, known)| (id.clone(), ForgeConfig::of(known, &env))).collect();
+        self.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
+        *self.config.agents() = agents;
+        let handle = &self.handle;
         let mut changes = Vec::new();
         match handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await {
             Ok(receipt) if receipt.events.is_empty() => {}
@@ -55,7 +64,7 @@ impl TheHost {
         }
         for (id, known) in &projects {
             let Some(mut config) = known.loaded.config.project_config(&known.name, &env) else { continue };
-            // What a later file says for all of its projects, it says for each of them.
+            // A later file's settings for all of its projects become settings of each of them.
             if !Arc::ptr_eq(&known.loaded, &configs.main) {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
                 config.agent_reactions = known.loaded.config.reactions_of_agents();
@@ -71,7 +80,7 @@ impl TheHost {
                         false => format!("the project `{id}` has changed"),
                     });
                     // It may pick up its issues by itself from now on.
-                    self.daemon.forges.look_at(id);
+                    self.looks.look_at(id);
                 }
                 Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
                 Err(err) => return Err(err.into()),
@@ -87,35 +96,77 @@ impl TheHost {
                 }
             }
         }
-        configs.remember(&self.data_dir)?;
+        configs.remember(&self.config.data_dir)?;
         for problem in configs.problems().iter().chain(&channels.problems) {
             tracing::warn!(%problem, "the configuration");
         }
-        *self.configs() = configs;
-        self.changed.notify_one();
+        self.config.set(configs);
         Ok(changes)
     }
 
-    /// What counts only from the next start, because the running daemon cannot change it.
-    pub(crate) fn needs_restart(&self) -> Vec<String> {
-        let (started, now) = (&self.started_with.config, &self.configs().main.config);
-        let differs = [
-            ("`port`", started.port != now.port),
-            ("`server`", started.server != now.server),
-            ("`power`", started.power != now.power),
-            (
-                "`lifecycle.maxParallelChecks`",
-                started.lifecycle.max_parallel_checks != now.lifecycle.max_parallel_checks,
-            ),
-            ("`dashboard.enabled`", started.dashboard.enabled != now.dashboard.enabled),
-        ];
-        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    /// Takes the projects of a configuration file into care, and remembers the file. Returns the ids of its projects.
+    pub async fn add_project(&self, file: &Utf8Path) -> Result<Vec<String>, DaemonError> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        if !file.is_absolute() {
+            return Err(DaemonError::new(ErrorKind::BadPath, format!("`{file}` is no absolute path")));
+        }
+        let (before, added) = (self.config.in_force(), file.to_owned());
+        let configs = on_disk(move || before.with(&added)).await?.map_err(bad_config)?;
+        let named = configs.projects();
+        let named = named.iter().filter(|(_, known)| known.file.as_deref() == Some(file));
+        let named: Vec<String> = named.map(|(id, _)| id.to_string()).collect();
+        self.put_in_force(configs).await.map_err(bad_config)?;
+        Ok(named)
+    }
+
+    /// Forgets a project. Nothing is deleted from disk; a project with live sessions is refused.
+    pub async fn remove_project(&self, project: &str) -> Result<(), DaemonError> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        let id = ProjectId::new(project);
+        let configs = self.config.in_force();
+        let Some(file) = configs.file_to_forget(project).map(ToOwned::to_owned) else {
+            return Err(not_forgotten(project, &configs));
+        };
+        let remove = || self.handle.ask(Input::Project { project: id.clone(), input: ProjectInput::Remove });
+        let before = configs.clone();
+        let without = on_disk(move || before.without(&file)).await?.map_err(bad_config)?;
+        // The engine comes last: a project that it has forgotten, and the list of files has not, would come back.
+        self.put_in_force(without).await.map_err(bad_config)?;
+        match remove().await {
+            // It may be gone by what is in force already.
+            Ok(_) | Err(AskError::Refused(Refusal::UnknownProject(_))) => Ok(()),
+            Err(err) => {
+                self.put_in_force(configs).await.map_err(bad_config)?;
+                Err(DaemonError::new(ErrorKind::ProjectInUse, err.to_string()))
+            }
+        }
+    }
+
+    /// Reads the configuration again. If anything is wrong with it, the old one stays in force.
+    pub async fn reload(&self) -> Result<ReloadReport, DaemonError> {
+        let _one_at_a_time = self.config.changing.lock().await;
+        let before = self.config.in_force();
+        let configs = on_disk(move || before.again()).await?.map_err(bad_config)?;
+        let changes = self.put_in_force(configs).await.map_err(bad_config)?;
+        let problems = self.config.configs().problems();
+        let needs_restart = self.config.needs_restart();
+        match problems.is_empty() {
+            true => Ok(ReloadReport { changes, needs_restart }),
+            false => {
+                let mut problem = DaemonError::new(
+                    ErrorKind::Config,
+                    "the configuration is wrong; what was in force before stays so",
+                );
+                problem.detail = Some(problems.join("\n"));
+                Err(problem.hint("`ao config check` shows it again once it is mended"))
+            }
+        }
     }
 }
 
 /// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
 pub fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
-    agents(configs, &Agents::new()).0.into_values().collect()
+    agents(configs, &AgentsByName::new()).0.into_values().collect()
 }
 
 /// The channels that a daemon begins with.
@@ -127,8 +178,9 @@ pub fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dy
 ///
 /// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
 /// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
-fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
-    let mut agents: Agents = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+fn agents(configs: &InForce, before: &AgentsByName) -> (AgentsByName, Vec<String>) {
+    let mut agents: AgentsByName =
+        ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
     let mut wrong = Vec::new();
     let (own, files) = configs.by_file();
     let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {
@@ -190,7 +242,7 @@ fn on_one_line(problem: &Problem) -> String {
 }
 
 /// The agents that a configuration can name: those that we know, and those that it describes and that make sense.
-pub fn agents_of(loaded: &Loaded) -> Agents {
+pub fn agents_of(loaded: &Loaded) -> AgentsByName {
     let known = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent));
     let own = loaded.config.tools.iter();
     let own =
@@ -198,9 +250,9 @@ pub fn agents_of(loaded: &Loaded) -> Agents {
     known.chain(own).collect()
 }
 
-type Manifest = serde_json::Map<String, serde_json::Value>;
+type AgentManifest = serde_json::Map<String, serde_json::Value>;
 
-fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_agent::Options, Problem> {
+fn manifest_of(loaded: &Loaded, name: &str, manifest: &AgentManifest) -> Result<ao_agent::Options, Problem> {
     if let Some((_, wrong)) = loaded.wrong_tools().iter().find(|(wrong, _)| wrong == name) {
         return Err(wrong.clone());
     }
@@ -219,9 +271,34 @@ fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_ag
         };
         problem(key, err.to_string())
     })?;
-    // What people call it is the key, so a name that says otherwise would take the place of another.
+    // People use the key as its name, so another name inside would take the place of another agent.
     match options.name == name {
         true => Ok(options),
         false => Err(problem("name", format!("it calls itself `{}`; leave out its `name`", options.name))),
     }
+}
+
+/// Returns the error for a project that cannot be forgotten with its file: there is none, or the file names others too.
+fn not_forgotten(project: &str, configs: &InForce) -> DaemonError {
+    let projects = configs.projects();
+    match projects.get(&ProjectId::new(project)) {
+        Some(known) => {
+            let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
+            let what = format!("the project `{project}` is in `{file}`, with others");
+            DaemonError::new(ErrorKind::ConfiguredProject, what)
+                .hint(format!("take it out with `ao remove-project {project}`"))
+        }
+        None => {
+            let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
+            let mut problem =
+                DaemonError::new(ErrorKind::UnknownProject, format!("there is no project `{project}`"));
+            problem.candidates = nearest(project, &names);
+            problem
+        }
+    }
+}
+
+fn bad_config(err: DaemonError) -> DaemonError {
+    let hints = err.hints.clone();
+    DaemonError { hints, ..DaemonError::config(err.to_plain()) }
 }

@@ -11,20 +11,20 @@ use ao_ports::RuntimeAbilities;
 use ao_runtime::Processes;
 use ao_runtime::tmux::Tmux;
 
-use super::apply::{Agents, agents_of};
+use super::apply::{AgentsByName, agents_of};
 use crate::error::DaemonError;
 use crate::registry;
 
 /// The reason why something cannot work, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfit {
+pub struct UnfitCombination {
     pub what: String,
     pub hint: String,
 }
 
 /// Settings that cannot work.
 #[derive(Debug, Default)]
-pub struct Unworkable {
+pub struct UnworkableSettings {
     /// Settings that sessions need.
     pub refused: Vec<Problem>,
     /// Settings that are used only on request: specialists beside the default agent.
@@ -32,7 +32,7 @@ pub struct Unworkable {
 }
 
 /// Returns the abilities of a runtime, or an error if there is none of that name.
-pub fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
+pub fn runtime(name: &str) -> Result<RuntimeAbilities, UnfitCombination> {
     match name {
         "process" => Ok(Processes::ABILITIES),
         "tmux" => Ok(Tmux::ABILITIES),
@@ -40,22 +40,22 @@ pub fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
     }
 }
 
-pub fn missing_runtime(name: &str) -> Unfit {
-    Unfit {
+pub fn missing_runtime(name: &str) -> UnfitCombination {
+    UnfitCombination {
         what: format!("this version of ao does not support the runtime `{name}`"),
         hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
     }
 }
 
 /// Returns an error if a runtime cannot hold this agent: in the way that it needs, with its files and its reports.
-pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), Unfit> {
+pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), UnfitCombination> {
     let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
     let agent_name = &agent.name;
     let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
     let catalog = registry::catalog();
     let runtimes = catalog.available(PluginSlot::Runtime);
     let others: Vec<&str> = runtimes.iter().copied().filter(fits).collect();
-    Err(Unfit {
+    Err(UnfitCombination {
         what: format!(
             "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
         ),
@@ -73,11 +73,11 @@ pub fn takes(
     options: &ao_agent::Options,
     permissions: Option<Permissions>,
     model: Option<&str>,
-) -> Result<(), Unfit> {
+) -> Result<(), UnfitCombination> {
     let Some(what) = options.cannot_take(permissions.map(permissions_word), model) else { return Ok(()) };
     let hint =
         "take that setting out of `agentConfig`, choose another agent, or describe the agent under `tools`";
-    Err(Unfit { what, hint: hint.into() })
+    Err(UnfitCombination { what, hint: hint.into() })
 }
 
 /// Returns the name of a permission profile in manifests.
@@ -93,7 +93,7 @@ pub fn permissions_word(permissions: Permissions) -> &'static str {
 /// Refuses a configuration whose agents cannot run as configured. Returns warnings about settings that are used only
 /// on request.
 pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
-    let Unworkable { refused, doubtful } = unworkable(loaded);
+    let UnworkableSettings { refused, doubtful } = unworkable(loaded);
     match refused.is_empty() {
         true => Ok(doubtful),
         false => Err(ConfigError { problems: refused }.into()),
@@ -101,7 +101,7 @@ pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
 }
 
 /// Returns true if `ao start` starts an orchestrator: if one is configured, or if its agent stays at its prompt.
-pub fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
+pub fn has_orchestrator(loaded: &Loaded, agents: &AgentsByName) -> bool {
     let config = &loaded.config;
     let agent = config.orchestrator.agent.as_ref().unwrap_or(&config.defaults.agent);
     let stays = || agents.get(agent).is_some_and(|agent| !agent.one_turn());
@@ -109,9 +109,10 @@ pub fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
 }
 
 /// Finds all settings of agents and runtimes that cannot work, each once.
-pub fn unworkable(loaded: &Loaded) -> Unworkable {
+pub fn unworkable(loaded: &Loaded) -> UnworkableSettings {
     let config = &loaded.config;
-    let mut search = Search { loaded, agents: agents_of(loaded), found: Unworkable::default() };
+    let mut search =
+        SettingSearch { loaded, agents: agents_of(loaded), found: UnworkableSettings::default() };
     for name in config.projects.keys() {
         let Some(effective) = config.effective(name) else { continue };
         search.project(&effective);
@@ -134,13 +135,13 @@ pub fn unworkable(loaded: &Loaded) -> Unworkable {
     search.found
 }
 
-struct Search<'a> {
+struct SettingSearch<'a> {
     loaded: &'a Loaded,
-    agents: Agents,
-    found: Unworkable,
+    agents: AgentsByName,
+    found: UnworkableSettings,
 }
 
-impl Search<'_> {
+impl SettingSearch<'_> {
     /// Checks the agents that a project uses by default.
     fn project(&mut self, effective: &Effective<'_>) {
         let own = effective.project.runtime.is_some();
@@ -182,7 +183,7 @@ impl Search<'_> {
             ("model", takes(options, None, config.model.as_deref())),
         ];
         if config.permissions == Some(Permissions::Suggest) && wrong[0].1.is_ok() {
-            let unfit = Unfit {
+            let unfit = UnfitCombination {
                 what: format!(
                     "with `suggest` the agent `{agent}` only plans: it changes no file and opens no pull request"
                 ),
@@ -210,7 +211,7 @@ impl Search<'_> {
             Some(options) => holds(options, name).err(),
             // Invalid descriptions in `tools` are reported by their reader.
             None if self.loaded.config.tools.contains_key(agent) => None,
-            None => Some(Unfit {
+            None => Some(UnfitCombination {
                 what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),
                 hint: "describe it under `tools`, or choose one of `ao plugin list`".into(),
             }),
@@ -220,8 +221,8 @@ impl Search<'_> {
         }
     }
 
-    fn tell(&mut self, Unfit { what, hint }: Unfit, path: &[&str], is_used: bool) {
-        let Unworkable { refused, doubtful } = &mut self.found;
+    fn tell(&mut self, UnfitCombination { what, hint }: UnfitCombination, path: &[&str], is_used: bool) {
+        let UnworkableSettings { refused, doubtful } = &mut self.found;
         let problem = self.loaded.problem(path, &what, Some(hint));
         let is_known = |known: &Problem| known.what == problem.what && known.place == problem.place;
         if refused.iter().chain(doubtful.iter().map(|warning| &warning.0)).any(is_known) {
@@ -241,7 +242,7 @@ mod tests {
     fn told(text: &str) -> (Vec<String>, Vec<String>) {
         let places = crate::config::places(None).unwrap();
         let loaded = ao_config::parse_str("/x/ao.yaml".into(), text, &places).unwrap();
-        let Unworkable { refused, doubtful } = unworkable(&loaded);
+        let UnworkableSettings { refused, doubtful } = unworkable(&loaded);
         let line = |problem: &Problem| format!("{:?} {}", problem.place, problem.what);
         (refused.iter().map(line).collect(), doubtful.iter().map(|warning| line(&warning.0)).collect())
     }

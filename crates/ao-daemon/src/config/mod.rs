@@ -1,9 +1,10 @@
-//! The configuration files in force: which they are, what they say together, and what the engine is told of it.
+//! The configuration files in force: their paths, their combined content, and its application to the engine.
 //!
-//! Each file that somebody started ao with is remembered. The first one says what holds for all (limits, channels, the
-//! port); projects and agents come from all of them. A file that cannot be read is told of and changes nothing: what it
-//! said before stays in force.
+//! Each file that ao was started with is remembered. The first one has the settings for all (limits, channels, the
+//! port); projects and agents come from all of them. A file that cannot be read is reported and changes nothing: its
+//! last content stays in force.
 
+mod active;
 pub mod apply;
 pub mod combination;
 
@@ -17,39 +18,42 @@ use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
+pub use self::active::{ActiveConfig, ProjectChecks};
 use self::apply::strange_tools;
 use crate::error::DaemonError;
 use crate::registry;
 
-/// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
+/// The stored list of files, with the projects that each has named. By those a person can select a file to forget
 /// once it is gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct StoredFiles {
     files: Vec<Utf8PathBuf>,
     #[serde(default)]
     projects: BTreeMap<Utf8PathBuf, Vec<String>>,
 }
 
-/// What the files say.
+/// The configuration files in force, and what they hold.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    files: Vec<Registered>,
+    /// The environment and the home that files are read with.
+    base: Arc<Places>,
+    files: Vec<RegisteredFile>,
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
     own_problem: Option<String>,
-    /// What holds for all: the first file, or the user's own.
+    /// The settings for all: the first file, or the user's own.
     pub main: Arc<Loaded>,
-    /// What the files say and nobody would take: agents that make no sense, projects that the engine refuses.
+    /// Settings that were not taken: agents that make no sense, projects that the engine refuses.
     pub not_taken: Vec<String>,
 }
 
-/// A file that somebody started ao with.
+/// A file that ao was started with.
 #[derive(Debug, Clone)]
-struct Registered {
+struct RegisteredFile {
     path: Utf8PathBuf,
-    /// What it said when it could last be read; nothing if it never could.
+    /// Its content when it could last be read; nothing if it never could.
     said: Option<Arc<Loaded>>,
-    /// What is wrong with it now.
+    /// The fault that it has now.
     problem: Option<String>,
     /// The projects that it named when it could last be read, by any daemon.
     names: Vec<String>,
@@ -57,7 +61,7 @@ struct Registered {
 
 /// A project and the configuration that names it.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownProject {
     pub name: String,
     pub loaded: Arc<Loaded>,
     /// The file that was registered for it; absent for those of the user's own file.
@@ -67,25 +71,43 @@ pub struct Known {
 impl InForce {
     /// Reads the files that are remembered in the data folder.
     pub fn open(data_dir: &Utf8Path) -> Result<InForce, DaemonError> {
+        InForce::open_in(data_dir, Places::of_process(registry::catalog()).map_err(config_error)?)
+    }
+
+    /// The same with another environment and home than those of this process.
+    pub fn open_in(data_dir: &Utf8Path, base: Places) -> Result<InForce, DaemonError> {
+        let base = Arc::new(base);
         let mut kept = remembered(data_dir)?;
-        let registered = |path: Utf8PathBuf| Registered {
+        let registered = |path: Utf8PathBuf| RegisteredFile {
             names: kept.projects.remove(&path).unwrap_or_default(),
             path,
             said: None,
             problem: None,
         };
-        InForce::read(kept.files.into_iter().map(registered).collect(), None)
+        InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
+    }
+
+    /// Returns what no file makes: no project, and everything by default.
+    pub(crate) fn empty() -> Result<InForce, DaemonError> {
+        let base = Arc::new(Places::of_process(registry::catalog()).map_err(config_error)?);
+        let nothing = InForce::nothing(&base)?;
+        Ok(InForce::of(base, vec![], nothing, None))
+    }
+
+    fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
+        let nothing = ao_config::parse_str("".into(), "", &places_in(base, None)).map_err(config_error)?;
+        Ok(Arc::new(nothing))
     }
 
     /// Reads everything again. What can no longer be read stays as it was.
     pub fn again(&self) -> Result<InForce, DaemonError> {
-        InForce::read(self.files.clone(), Some(self))
+        InForce::read(self.base.clone(), self.files.clone(), Some(self))
     }
 
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
     pub fn with(&self, path: &Utf8Path) -> Result<InForce, DaemonError> {
-        let mut file = Registered { path: path.to_owned(), said: None, problem: None, names: vec![] };
-        let loaded = load(Some(path))?;
+        let mut file = RegisteredFile { path: path.to_owned(), said: None, problem: None, names: vec![] };
+        let loaded = load_in(&self.base, Some(path))?;
         let problems = strange_tools(&loaded);
         if !problems.is_empty() {
             return Err(config_error(ConfigError { problems }));
@@ -97,8 +119,8 @@ impl InForce {
             Some(known) => *known = file,
             None => files.push(file),
         }
-        let new = InForce::of(files, self.own.clone(), self.own_problem.clone());
-        // A clash of others is told of already, and not the fault of whoever adds this one.
+        let new = InForce::of(self.base.clone(), files, self.own.clone(), self.own_problem.clone());
+        // A clash between other files is reported already, and not the fault of this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
             Some(clash) => Err(DaemonError::config(clash)),
@@ -109,38 +131,43 @@ impl InForce {
     /// The same without a file.
     pub fn without(&self, file: &Utf8Path) -> Result<InForce, DaemonError> {
         let files = self.files.iter().filter(|known| known.path != file).cloned().collect();
-        InForce::read(files, Some(self))
+        InForce::read(self.base.clone(), files, Some(self))
     }
 
-    fn read(mut files: Vec<Registered>, before: Option<&InForce>) -> Result<InForce, DaemonError> {
+    fn read(
+        base: Arc<Places>,
+        mut files: Vec<RegisteredFile>,
+        before: Option<&InForce>,
+    ) -> Result<InForce, DaemonError> {
         for file in &mut files {
-            match load(Some(&file.path)) {
+            match load_in(&base, Some(&file.path)) {
                 Ok(loaded) => file.says(loaded),
                 Err(err) => file.problem = Some(file.wrong(&err)),
             }
         }
-        let (own, own_problem) = match load(None) {
+        let (own, own_problem) = match load_in(&base, None) {
             Ok(own) => (Arc::new(own), None),
             Err(err) => match before {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => {
-                    let nothing =
-                        ao_config::parse_str("".into(), "", &places(None)?).map_err(config_error)?;
-                    (Arc::new(nothing), Some(err.to_plain()))
-                }
+                None => (InForce::nothing(&base)?, Some(err.to_plain())),
             },
         };
-        Ok(InForce::of(files, own, own_problem))
+        Ok(InForce::of(base, files, own, own_problem))
     }
 
-    fn of(files: Vec<Registered>, own: Arc<Loaded>, own_problem: Option<String>) -> InForce {
+    fn of(
+        base: Arc<Places>,
+        files: Vec<RegisteredFile>,
+        own: Arc<Loaded>,
+        own_problem: Option<String>,
+    ) -> InForce {
         let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
-        InForce { files, own, own_problem, main, not_taken: vec![] }
+        InForce { base, files, own, own_problem, main, not_taken: vec![] }
     }
 
-    /// What is wrong with files as they are now.
+    /// Returns the faults of the files as they are now.
     pub fn problems(&self) -> Vec<String> {
         let of_files = self.files.iter().filter_map(|file| file.problem.clone());
         let mut problems: Vec<String> = of_files.chain(self.own_problem.clone()).collect();
@@ -149,7 +176,7 @@ impl InForce {
         problems
     }
 
-    /// What the files say of agents and runtimes and cannot work. Sessions that would need it are refused.
+    /// Returns the settings of agents and runtimes that cannot work. Sessions that would need it are refused.
     pub fn unworkable(&self) -> Vec<String> {
         let said = self.files.iter().filter_map(|file| file.said.as_ref());
         let own = self.files.is_empty().then_some(&self.own);
@@ -160,7 +187,7 @@ impl InForce {
     /// Remembers which files these are.
     pub fn remember(&self, data_dir: &Utf8Path) -> Result<(), DaemonError> {
         let projects = self.files.iter().map(|file| (file.path.clone(), file.names.clone())).collect();
-        let kept = Kept { files: self.paths(), projects };
+        let kept = StoredFiles { files: self.paths(), projects };
         if remembered(data_dir)? == kept {
             return Ok(());
         }
@@ -181,7 +208,7 @@ impl InForce {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Every file that takes part, for whoever watches them.
+    /// Returns every file that takes part.
     pub fn layers(&self) -> Vec<Layer> {
         let loaded = self.files.iter().filter_map(|file| file.said.as_ref());
         let mut layers: Vec<Layer> = Vec::new();
@@ -193,14 +220,11 @@ impl InForce {
         layers
     }
 
-    /// Every file that is worth watching: those that take part, those that could not be read, and those that would join them
-    /// if somebody made them.
+    /// Returns every file that is worth watching: those that take part, those that could not be read, and those that
+    /// would join them once they exist.
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
         let mut files = BTreeSet::new();
-        let around = |layers: &[Layer]| {
-            let places = places(None).ok();
-            places.map(|places| ao_config::watch::files(layers, &places)).unwrap_or_default()
-        };
+        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base, None));
         files.extend(around(&self.own.layers));
         for file in &self.files {
             let registered = Layer { kind: LayerKind::Project, path: file.path.clone() };
@@ -210,23 +234,24 @@ impl InForce {
         files.into_iter().collect()
     }
 
-    /// The user's own configuration, and then what each registered file says, the first one first.
+    /// Returns the user's own configuration, and then the content of each registered file in order.
     pub fn by_file(&self) -> (&Arc<Loaded>, impl Iterator<Item = (&Utf8Path, Option<&Arc<Loaded>>)>) {
         (&self.own, self.files.iter().map(|file| (file.path.as_path(), file.said.as_ref())))
     }
 
-    /// Whether every file could be read, so that what none of them names is named nowhere.
+    /// Returns true if every file could be read, so that what none of them names is named nowhere.
     pub fn is_whole(&self) -> bool {
         self.own_problem.is_none() && self.files.iter().all(|file| file.problem.is_none())
     }
 
-    pub fn projects(&self) -> BTreeMap<ProjectId, Known> {
+    pub fn projects(&self) -> BTreeMap<ProjectId, KnownProject> {
         let mut projects = BTreeMap::new();
         let files = self.files.iter().filter_map(|file| Some((Some(file.path.clone()), file.said.clone()?)));
         for (file, loaded) in files.chain([(None, self.own.clone())]) {
             // Those of the user's own file are in every configuration, and belong to none of the others.
             for name in loaded.config.projects.keys().filter(|name| file.is_none() || loaded.names(name)) {
-                let known = || Known { name: name.clone(), loaded: loaded.clone(), file: file.clone() };
+                let known =
+                    || KnownProject { name: name.clone(), loaded: loaded.clone(), file: file.clone() };
                 projects.entry(ProjectId::new(name)).or_insert_with(known);
             }
         }
@@ -235,16 +260,16 @@ impl InForce {
 
     /// The file to forget so that a project is forgotten: one that names no other, or one that is not there any more.
     pub fn file_to_forget(&self, project: &str) -> Option<&Utf8Path> {
-        let named = |file: &&Registered| file.names.iter().any(|name| name == project);
+        let named = |file: &&RegisteredFile| file.names.iter().any(|name| name == project);
         let file = self.files.iter().find(named)?;
         (file.names.len() == 1 || !file.path.exists()).then_some(&file.path)
     }
 
-    /// Two projects of one name in two files: the first one counts, and the second is told of.
+    /// Returns a text for each two projects of one name in two files. The first one counts.
     fn clashes(&self) -> Vec<String> {
         let mut seen: BTreeMap<&str, (&Utf8Path, &Utf8Path)> = BTreeMap::new();
         let mut clashes = Vec::new();
-        for Registered { path: file, said, .. } in &self.files {
+        for RegisteredFile { path: file, said, .. } in &self.files {
             let Some(loaded) = said else { continue };
             for (name, project) in &loaded.config.projects {
                 let (first, path) = *seen.entry(name).or_insert((file, &project.path));
@@ -260,7 +285,7 @@ impl InForce {
     }
 }
 
-impl Registered {
+impl RegisteredFile {
     fn says(&mut self, loaded: Loaded) {
         self.names = loaded.config.projects.keys().filter(|name| loaded.names(name)).cloned().collect();
         self.said = Some(Arc::new(loaded));
@@ -278,7 +303,7 @@ impl Registered {
     }
 }
 
-impl Known {
+impl KnownProject {
     pub fn effective(&self) -> ao_config::Effective<'_> {
         self.loaded.config.effective(&self.name).expect("a known project is in its configuration")
     }
@@ -289,9 +314,17 @@ pub fn load(file: Option<&Utf8Path>) -> Result<Loaded, DaemonError> {
     ao_config::load(&places(file)?).map_err(config_error)
 }
 
+fn load_in(base: &Places, file: Option<&Utf8Path>) -> Result<Loaded, DaemonError> {
+    ao_config::load(&places_in(base, file)).map_err(config_error)
+}
+
 /// From where a file is read, wherever the daemon itself happens to be.
 pub fn places(file: Option<&Utf8Path>) -> Result<Places, DaemonError> {
-    let mut places = Places::of_process(registry::catalog()).map_err(config_error)?;
+    Ok(places_in(&Places::of_process(registry::catalog()).map_err(config_error)?, file))
+}
+
+fn places_in(base: &Places, file: Option<&Utf8Path>) -> Places {
+    let mut places = base.clone();
     match file {
         Some(file) => {
             places.cwd = file.parent().unwrap_or(Utf8Path::new("/")).to_owned();
@@ -302,19 +335,19 @@ pub fn places(file: Option<&Utf8Path>) -> Result<Places, DaemonError> {
             places.env.unset("AO_CONFIG");
         }
     }
-    Ok(places)
+    places
 }
 
 pub fn config_error(err: ao_config::ConfigError) -> DaemonError {
     DaemonError::config(err)
 }
 
-/// Whether somebody started ao with this file before.
+/// Returns true if ao was started with this file before.
 pub fn is_registered(data_dir: &Utf8Path, file: &Utf8Path) -> bool {
     remembered(data_dir).is_ok_and(|kept| kept.files.iter().any(|known| known == file))
 }
 
-/// The file that speaks for all projects: the first of those that somebody started ao with and that is still there.
+/// Returns the main file: the first of those that ao was started with and that still exist.
 pub fn first_file(data_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     remembered(data_dir).ok()?.files.into_iter().find(|file| file.is_file())
 }
@@ -323,10 +356,10 @@ fn list_of(data_dir: &Utf8Path) -> Utf8PathBuf {
     data_dir.join("configs.json")
 }
 
-fn remembered(data_dir: &Utf8Path) -> Result<Kept, DaemonError> {
+fn remembered(data_dir: &Utf8Path) -> Result<StoredFiles, DaemonError> {
     let path = list_of(data_dir);
     let text = match fs::read_to_string(&path) {
-        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(StoredFiles::default()),
         read => read.map_err(|err| DaemonError::environment(format!("`{path}` cannot be read: {err}")))?,
     };
     serde_json::from_str(&text).map_err(|err| {

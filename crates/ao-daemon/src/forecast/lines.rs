@@ -9,29 +9,29 @@ use crate::cleanup::tree_of;
 
 /// A project with its lines of work.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
+pub(super) struct ProjectLines {
     pub(super) path: String,
     pub(super) default_branch: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<WorkLine>,
 }
 
 /// A line of work.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct WorkLine {
     pub(crate) side: ClashSide,
     pub(crate) name: String,
     pub(crate) branch: String,
     pub(crate) title: String,
     /// The session whose work it is.
     pub(crate) session: Option<String>,
-    pub(super) from: From,
+    pub(super) from: LineSource,
 }
 
-/// Where its commit comes from.
+/// The origin of its commit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum From {
+pub(super) enum LineSource {
     Commit(String),
-    /// A tree that somebody works in: the kind of workspace, which one, and the commit that it was last seen on.
+    /// A tree with an agent at work: the kind of workspace, its reference, and the commit that it was last seen on.
     Tree {
         kind: String,
         tree: Box<TreeRef>,
@@ -39,13 +39,13 @@ pub(super) enum From {
     },
 }
 
-impl Line {
-    /// Whose it is. Two of one session are not compared.
+impl WorkLine {
+    /// Its owner. Two of one session are not compared.
     pub(super) fn owner(&self) -> &str {
         self.session.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether people mean this one by a word: its name, the number of a pull request, its session or its branch.
+    /// Returns true if a reference means this one: its name, the number of a pull request, its session or its branch.
     pub(crate) fn is_meant_by(&self, word: &str) -> bool {
         let number = match &self.side {
             ClashSide::Pull(pull) => word.trim_start_matches('!') == pull.number.to_string(),
@@ -55,18 +55,18 @@ impl Line {
     }
 }
 
-/// What there is to compare in a project.
-pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
+/// The branches of a project that can be compared.
+pub(super) fn of(state: &State, id: &ProjectId) -> Option<ProjectLines> {
     let project = state.projects.get(id)?;
     let works =
         |session: &&Session| session.spec.role == SessionRole::Worker && session.workspace.tree.is_some();
-    let sessions = state.live_in(id).filter(works).map(|session| Line {
+    let sessions = state.live_in(id).filter(works).map(|session| WorkLine {
         side: ClashSide::Session(session.id),
         name: session.spec.name.clone(),
         branch: session.watch.checked_out.branch.clone().unwrap_or_else(|| session.spec.branch.clone()),
         title: session.spec.title.clone(),
         session: Some(session.spec.name.clone()),
-        from: From::Tree {
+        from: LineSource::Tree {
             kind: session.spec.workspace.clone(),
             tree: Box::new(tree_of(project, session)),
             head: session.watch.checked_out.head.as_ref().map(ToString::to_string),
@@ -74,7 +74,7 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
     });
     let first = ao_core::PullId { project: id.clone(), number: 0 };
     let pulls = state.pulls.range(first..).take_while(|(pull, _)| pull.project == *id);
-    let pulls = pulls.filter(|(_, pull)| pull.is_open()).map(|(pull, known)| Line {
+    let pulls = pulls.filter(|(_, pull)| pull.is_open()).map(|(pull, known)| WorkLine {
         side: ClashSide::Pull(pull.clone()),
         name: pull.to_string(),
         branch: known.facts.head_branch.clone(),
@@ -83,10 +83,10 @@ pub(super) fn of(state: &State, id: &ProjectId) -> Option<Ground> {
             .owner
             .and_then(|owner| state.sessions.get(&owner))
             .map(|owner| owner.spec.name.clone()),
-        from: From::Commit(known.facts.head.to_string()),
+        from: LineSource::Commit(known.facts.head.to_string()),
     });
     let lines = sessions.chain(pulls).collect();
-    Some(Ground {
+    Some(ProjectLines {
         path: project.config.path.clone(),
         default_branch: project.config.default_branch.clone(),
         lines,

@@ -1,4 +1,4 @@
-//! One look at a project: every tree as it is, all pairs compared, and the engine told.
+//! One look at a project: captures every tree, compares all pairs, and reports to the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,31 +11,31 @@ use ao_git::forecast::{Branch, Excerpt, Forecast, Outlook, Scratch};
 use ao_ports::{CapturedWorkspace, TreeRef};
 use tokio::time::{Instant, timeout};
 
-use super::lines::{self, From, Ground, Line};
-use super::{ForecastError, Forecasts};
+use super::lines::{self, LineSource, ProjectLines, WorkLine};
+use super::{ForecastError, ProjectForecasts};
 
 /// A look that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// What was seen so lately is told again without another look, to whoever asks: a look reads every tree.
+/// A result this recent is returned again without another look, because a look reads every tree.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// What is remembered of a project.
+/// The memory of a project.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownForecast {
     forecast: Forecast,
     /// The trees as they were last captured, each as a commit.
     trees: BTreeMap<SessionId, String>,
     /// The last look at everything, when it was taken, and what there was to look at then.
-    last: Option<(Instant, Vec<Line>, Seen)>,
+    last: Option<(Instant, Vec<WorkLine>, ForecastResult)>,
 }
 
-/// What was seen.
+/// The result of a look.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ForecastResult {
     pub(crate) at: Timestamp,
     /// Those that were compared, each with its commit.
-    pub(crate) lines: Vec<(Line, String)>,
+    pub(crate) lines: Vec<(WorkLine, String)>,
     pub(crate) outlook: Outlook,
 }
 
@@ -48,21 +48,21 @@ struct ScratchPlace {
     git: Git,
 }
 
-impl Forecasts {
+impl ProjectForecasts {
     /// Looks at a project, and returns what was seen once the engine knows it. `moved`: only the trees of these sessions
     /// are taken anew, and those that were never taken; all of them, if absent.
     pub(crate) async fn look(
         &self,
         project: &ProjectId,
         moved: Option<&BTreeSet<SessionId>>,
-    ) -> Result<Seen, ForecastError> {
+    ) -> Result<ForecastResult, ForecastError> {
         let known = self.known(project);
         let mut known = known.lock().await;
         self.look_with(project, &mut known, moved).await
     }
 
-    /// What was seen just now, or a look at everything. Of many who ask at once, one looks and all are told.
-    pub(crate) async fn recent(&self, project: &ProjectId) -> Result<Seen, ForecastError> {
+    /// Returns a recent result, or looks at everything. Of many callers at once, one looks and all get the result.
+    pub(crate) async fn recent(&self, project: &ProjectId) -> Result<ForecastResult, ForecastError> {
         let known = self.known(project);
         let mut known = known.lock().await;
         let lines = self.ground(project).await?.lines;
@@ -80,9 +80,9 @@ impl Forecasts {
     async fn look_with(
         &self,
         project: &ProjectId,
-        known: &mut Known,
+        known: &mut KnownForecast,
         moved: Option<&BTreeSet<SessionId>>,
-    ) -> Result<Seen, ForecastError> {
+    ) -> Result<ForecastResult, ForecastError> {
         let looked = timeout(LONGEST, self.look_now(project, known, moved)).await;
         let seen = looked.map_err(|_| ForecastError::TooSlow(project.clone()))??;
         let (clashes, touched) = for_the_engine(&seen);
@@ -90,7 +90,7 @@ impl Forecasts {
         Ok(seen)
     }
 
-    /// What two lines of work do not agree on, in words.
+    /// Explains the conflicts of two branches, with the text.
     pub(crate) async fn explain(
         &self,
         project: &ProjectId,
@@ -104,13 +104,13 @@ impl Forecasts {
         Ok(known.forecast.explain(&place.git, a, b).await?)
     }
 
-    async fn ground(&self, project: &ProjectId) -> Result<Ground, ForecastError> {
+    async fn ground(&self, project: &ProjectId) -> Result<ProjectLines, ForecastError> {
         let id = project.clone();
         let ground = self.handle.view(move |state| lines::of(state, &id)).await?;
         ground.ok_or_else(|| ForecastError::NoProject(project.clone()))
     }
 
-    async fn place(&self, project: &ProjectId, ground: &Ground) -> Result<ScratchPlace, ForecastError> {
+    async fn place(&self, project: &ProjectId, ground: &ProjectLines) -> Result<ScratchPlace, ForecastError> {
         let plain = Git::plain(Path::new(&ground.path));
         let common_dir = plain.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
         // With something in front, as `..` is a name that a project may have.
@@ -134,14 +134,14 @@ impl Forecasts {
     async fn look_now(
         &self,
         project: &ProjectId,
-        known: &mut Known,
+        known: &mut KnownForecast,
         moved: Option<&BTreeSet<SessionId>>,
-    ) -> Result<Seen, ForecastError> {
+    ) -> Result<ForecastResult, ForecastError> {
         let ground = self.ground(project).await?;
         let at = self.clock.now();
         if ground.lines.is_empty() {
-            *known = Known::default();
-            return Ok(Seen { at, lines: vec![], outlook: Outlook::default() });
+            *known = KnownForecast::default();
+            return Ok(ForecastResult { at, lines: vec![], outlook: Outlook::default() });
         }
         let place = self.place(project, &ground).await?;
         if Scratch::make_room(&place.folder)? {
@@ -150,15 +150,15 @@ impl Forecasts {
         let target = place.git.base_tip(&ground.default_branch).await?.ok_or_else(|| {
             ForecastError::NoTarget { project: project.clone(), branch: ground.default_branch.clone() }
         })?;
-        let mut found: Vec<(Line, String)> = vec![];
+        let mut found: Vec<(WorkLine, String)> = vec![];
         let mut left_out = vec![];
         let live: BTreeSet<SessionId> =
             ground.lines.iter().filter_map(|line| session_of(&line.side)).collect();
         known.trees.retain(|session, _| live.contains(session));
         for line in ground.lines.clone() {
             match &line.from {
-                From::Commit(commit) => found.push((line.clone(), commit.clone())),
-                From::Tree { kind, tree, head } => {
+                LineSource::Commit(commit) => found.push((line.clone(), commit.clone())),
+                LineSource::Tree { kind, tree, head } => {
                     let session = tree.session;
                     let is_fresh = moved.is_some_and(|moved| !moved.contains(&session));
                     if !(is_fresh && known.trees.contains_key(&session)) {
@@ -197,8 +197,8 @@ impl Forecasts {
             }
         }
         outlook.left_out.extend(left_out);
-        // A tree without more than its own pull request has is not told twice.
-        let same = |line: &Line, tip: &str| {
+        // A tree that adds nothing to its own pull request is not listed twice.
+        let same = |line: &WorkLine, tip: &str| {
             matches!(line.side, ClashSide::Session(_))
                 && found.iter().any(|(other, its)| {
                     matches!(other.side, ClashSide::Pull(_)) && other.owner() == line.owner() && its == tip
@@ -210,7 +210,7 @@ impl Forecasts {
             .map(|(line, _)| line.side.to_string())
             .collect();
         outlook.clashes.retain(|clash| !doubled.contains(&clash.a) && !doubled.contains(&clash.b));
-        Ok(Seen { at, lines: found, outlook })
+        Ok(ForecastResult { at, lines: found, outlook })
     }
 }
 
@@ -221,8 +221,8 @@ fn session_of(side: &ClashSide) -> Option<SessionId> {
     }
 }
 
-/// What was seen, in the engine's words.
-fn for_the_engine(seen: &Seen) -> (Vec<core::Clash>, BTreeMap<SessionId, Vec<String>>) {
+/// Converts a result for the engine.
+fn for_the_engine(seen: &ForecastResult) -> (Vec<core::Clash>, BTreeMap<SessionId, Vec<String>>) {
     let sides: BTreeMap<String, &ClashSide> =
         seen.lines.iter().map(|(line, _)| (line.side.to_string(), &line.side)).collect();
     let lines = |lines: ao_git::forecast::Lines| core::LineRange { first: lines.first, count: lines.count };

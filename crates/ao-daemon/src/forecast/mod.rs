@@ -1,4 +1,5 @@
-//! Finds out which branches will not merge with each other, whenever one of them may have changed, and tells the engine.
+//! Finds the branches that will not merge with each other, whenever one of them may have changed, and reports them to
+//! the engine.
 //!
 //! ```text
 //!  feed: an agent did something, a pull request moved ──► a moment of quiet ──► look
@@ -8,12 +9,12 @@
 //!  workspaces: each tree as it is, as a commit ──► ao-git: all pairs, in a scratch folder of our own
 //! ```
 //!
-//! Nothing is asked of anybody by the clock while nobody works. While somebody does, its tree is looked at again after a
-//! while, because an agent may edit for long without a word. One look at a time for each project, beside the engine.
+//! Nothing is polled while no agent works. While one does, its tree is looked at again after a while, because an agent may
+//! edit for long without an event. One look at a time for each project, beside the engine.
 
 mod lines;
 mod look;
-mod told;
+mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,9 +29,10 @@ use ao_git::GitError;
 use ao_ports::{Clock, Seq, Workspace};
 use tokio::time::{Instant, timeout_at};
 
-pub(crate) use look::Seen;
+pub(crate) use look::ForecastResult;
+pub use report::{BranchClash, ForecastBranch, ForecastReport};
 
-/// What happens comes in bursts; this long after the last of it, it is looked at.
+/// Events come in bursts; a look begins this long after the last one.
 const QUIET: Duration = Duration::from_secs(1);
 /// However much happens, it is looked at so often.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -40,19 +42,19 @@ const PAUSE: Duration = Duration::from_secs(2);
 const AT_WORK: Duration = Duration::from_secs(60);
 
 /// The forecasts of all projects.
-pub(crate) struct Forecasts {
+pub struct ProjectForecasts {
     handle: Handle,
     clock: Arc<dyn Clock>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     /// Ours alone, and empty when the daemon starts.
     folder: PathBuf,
     /// Each project with what is known of it; held only to look one up.
-    known: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<look::Known>>>>,
+    known: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<look::KnownForecast>>>>,
 }
 
-/// Why there is no forecast.
+/// The reason why there is no forecast.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ForecastError {
+pub enum ForecastError {
     #[error("there is no project `{0}`")]
     NoProject(ProjectId),
     #[error("the project `{project}` has no branch `{branch}` to compare with; check `defaultBranch`")]
@@ -69,16 +71,16 @@ pub(crate) enum ForecastError {
     Engine(#[from] AskError),
 }
 
-/// What may have changed.
+/// Projects and sessions that may have changed.
 #[derive(Debug, Default)]
-struct News {
+struct PendingChanges {
     projects: BTreeSet<ProjectId>,
     sessions: BTreeSet<SessionId>,
     /// The sessions that rest since they were last looked at. To say so again changes nothing.
     resting: BTreeSet<SessionId>,
 }
 
-impl News {
+impl PendingChanges {
     fn is_empty(&self) -> bool {
         self.projects.is_empty() && self.sessions.is_empty()
     }
@@ -110,7 +112,7 @@ impl News {
                 | E::WorkspaceRemoved { .. }
                 | E::PullLinked { .. },
             ) => {
-                // Whatever it does next is news.
+                // Its next activity is news.
                 self.resting.remove(id);
                 self.sessions.insert(*id);
             }
@@ -119,32 +121,32 @@ impl News {
     }
 
     /// Takes what is to be looked at, and keeps who rests.
-    fn take(&mut self) -> News {
+    fn take(&mut self) -> PendingChanges {
         let resting = std::mem::take(&mut self.resting);
-        std::mem::replace(self, News { resting, ..News::default() })
+        std::mem::replace(self, PendingChanges { resting, ..PendingChanges::default() })
     }
 }
 
-impl Forecasts {
+impl ProjectForecasts {
     pub(crate) fn new(
         handle: Handle,
         clock: Arc<dyn Clock>,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
         folder: PathBuf,
-    ) -> Forecasts {
+    ) -> ProjectForecasts {
         // What an earlier daemon left there can be made again.
         std::fs::remove_dir_all(&folder).ok();
-        Forecasts { handle, clock, workspaces, folder, known: Mutex::default() }
+        ProjectForecasts { handle, clock, workspaces, folder, known: Mutex::default() }
     }
 
     /// Looks whenever something may have changed, until it is dropped.
-    pub(crate) async fn run(self: Arc<Forecasts>, seen: Seq) {
+    pub(crate) async fn run(self: Arc<ProjectForecasts>, seen: Seq) {
         let mut happens = self.handle.subscribe(seen);
         // Who was at work before the daemon started may have changed anything.
         let Ok(projects) = self.handle.view(|state| state.projects.keys().cloned().collect()).await else {
             return;
         };
-        let mut news = News { projects, ..News::default() };
+        let mut news = PendingChanges { projects, ..PendingChanges::default() };
         loop {
             let again = match self.handle.view(at_work).await {
                 Ok(sessions) => (!sessions.is_empty()).then(|| Instant::now() + AT_WORK),
@@ -176,7 +178,7 @@ impl Forecasts {
             }
             match self.look_into(news.take()).await {
                 Ok(true) => {}
-                // The next word of rest is a reason to try again.
+                // The next report of rest is a reason to retry.
                 Ok(false) => news.resting.clear(),
                 Err(_) => return,
             }
@@ -185,8 +187,8 @@ impl Forecasts {
     }
 
     /// Returns false if one of the projects could not be looked at.
-    async fn look_into(&self, news: News) -> Result<bool, AskError> {
-        let News { mut projects, sessions, .. } = news;
+    async fn look_into(&self, news: PendingChanges) -> Result<bool, AskError> {
+        let PendingChanges { mut projects, sessions, .. } = news;
         let those = sessions.clone();
         projects.extend(
             self.handle
@@ -210,7 +212,7 @@ impl Forecasts {
         Ok(complete)
     }
 
-    fn known(&self, project: &ProjectId) -> Arc<tokio::sync::Mutex<look::Known>> {
+    fn known(&self, project: &ProjectId) -> Arc<tokio::sync::Mutex<look::KnownForecast>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(project.clone()).or_default().clone()
     }
@@ -222,9 +224,9 @@ fn at_work(state: &State) -> BTreeSet<SessionId> {
     works.map(|session| session.id).collect()
 }
 
-impl std::fmt::Debug for Forecasts {
+impl std::fmt::Debug for ProjectForecasts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Forecasts").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("ProjectForecasts").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
@@ -250,7 +252,7 @@ mod tests {
     #[test]
     fn rest_is_news_once_until_something_is_done() {
         let working = || Reading::Working { doing: String::new() };
-        let mut news = News::default();
+        let mut news = PendingChanges::default();
         for (reading, looked_at) in [
             (Reading::Idle, true),
             (Reading::Idle, false),

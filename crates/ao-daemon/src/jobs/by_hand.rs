@@ -1,63 +1,66 @@
-//! Hooks as the API sees them: those that are configured, what they said, and those that are run by hand.
+//! Hooks for people: those that are configured, their logs, and those that are run by hand.
 
-use ao_api::{Hook, HookLog, HookResult, HookTested, Hooks, Problem, Timestamp};
-use ao_core::hook::{HookLanding, HookPoint, HookSubject, document};
+use std::sync::Arc;
+
+use ao_core::hook::{Hook, HookLanding, HookPoint, HookSubject, document};
 use ao_core::{ProjectId, SessionId};
 use ao_ports::ErrandError;
 
-use super::{self as errands, Asked, HookRan};
-use crate::host::{TheHost, on_disk, stopping};
+use super::{BY_HAND, DaemonJobs, HookLog, HookQuestion, HookRan};
+use crate::error::{DaemonError, ErrorKind};
+use crate::on_disk;
 
-impl TheHost {
-    pub(crate) async fn hooks_of(&self, project: Option<&ProjectId>) -> Result<Hooks, Problem> {
+/// The results of hooks that were run by hand.
+#[derive(Debug)]
+pub struct HookTrial {
+    pub results: Vec<HookRan>,
+    /// The document that they were given.
+    pub document: String,
+}
+
+impl DaemonJobs {
+    /// Returns the hooks of one project, or of all, in the order in which they run.
+    pub async fn hooks(&self, project: Option<&ProjectId>) -> Result<Vec<(ProjectId, Hook)>, DaemonError> {
         let only = project.cloned();
-        let hooks = self.daemon.handle.view(move |state| {
+        let hooks = self.deps.handle.view(move |state| {
             let mut hooks = Vec::new();
             for (id, project) in
                 state.projects.iter().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id))
             {
-                let mut own: Vec<_> = project.config.hooks.iter().collect();
+                let mut own = project.config.hooks.clone();
                 own.sort_by_key(|hook| hook.point);
-                hooks.extend(own.into_iter().map(|hook| Hook {
-                    project_id: id.to_string(),
-                    point: hook.point.to_string(),
-                    command: hook.command.clone(),
-                    timeout_seconds: hook.timeout.as_secs(),
-                    may_object: hook.point.may_object(),
-                }));
+                hooks.extend(own.into_iter().map(|hook| (id.clone(), hook)));
             }
             hooks
         });
-        Ok(Hooks { hooks: hooks.await.map_err(stopping)? })
+        Ok(hooks.await?)
     }
 
-    pub(crate) async fn hook_logs_told(&self) -> Result<Vec<HookLog>, Problem> {
-        let errands = self.daemon.errands.clone();
-        let logs = on_disk(move || errands.hook_logs()).await?.map_err(unreadable)?;
-        Ok(logs.into_iter().map(|log| told(log, None)).collect())
+    /// Returns the logs of hooks, the newest first, without their text.
+    pub async fn hook_logs(self: &Arc<Self>) -> Result<Vec<HookLog>, DaemonError> {
+        let jobs = self.clone();
+        on_disk(move || jobs.logs.list()).await?.map_err(unreadable)
     }
 
-    pub(crate) async fn hook_log_told(&self, id: &str) -> Result<HookLog, Problem> {
-        let (errands, meant) = (self.daemon.errands.clone(), id.to_owned());
-        match on_disk(move || errands.hook_log(&meant)).await?.map_err(unreadable)? {
-            Some((log, text)) => Ok(told(log, Some(text))),
-            None => {
-                let shown: String = ao_core::text::sanitise(id).chars().take(100).collect();
-                Err(Problem::new(404, "unknown-log", format!("there is no one log `{shown}` of a hook"))
-                    .hint("`ao hooks logs` lists them"))
-            }
-        }
+    /// Returns one log by its id, or any part of it that only one has, with its text.
+    pub async fn hook_log(self: &Arc<Self>, id: &str) -> Result<(HookLog, String), DaemonError> {
+        let (jobs, meant) = (self.clone(), id.to_owned());
+        on_disk(move || jobs.logs.read(&meant)).await?.map_err(unreadable)?.ok_or_else(|| {
+            let shown: String = ao_core::text::sanitise(id).chars().take(100).collect();
+            DaemonError::new(ErrorKind::UnknownLog, format!("there is no one log `{shown}` of a hook"))
+                .hint("`ao hooks logs` lists them")
+        })
     }
 
     /// Runs the hooks of a point with a document as they would get it.
-    pub(crate) async fn try_hooks(
+    pub async fn try_hooks(
         &self,
         project: &ProjectId,
         point: HookPoint,
         session: Option<SessionId>,
-    ) -> Result<HookTested, Problem> {
-        let (of, at) = (project.clone(), self.now());
-        let asked = self.daemon.handle.view(move |state| {
+    ) -> Result<HookTrial, DaemonError> {
+        let (of, at) = (project.clone(), self.deps.clock.now());
+        let asked = self.deps.handle.view(move |state| {
             let hooks = state.hooks(&of, point);
             let pulls =
                 session.and_then(|session| state.sessions.get(&session)).map(|session| session.pulls.clone());
@@ -73,42 +76,24 @@ impl TheHost {
             let review = review.filter(|_| point == HookPoint::ReviewReceived);
             let about = HookSubject { session, pull, review, merge };
             let document = document(state, &of, point, at, &format!("{point}/test/{at}"), about);
-            Asked { project: of, session, point, hooks, document }
+            HookQuestion { project: of, session, point, hooks, document }
         });
-        let asked = asked.await.map_err(stopping)?;
-        let results = self.ask(&asked).await?.into_iter().map(|ran| HookResult {
-            command: ran.command,
-            exit_code: ran.code,
-            objection: ran.objection,
-            log: ran.log.to_string(),
-        });
-        Ok(HookTested { results: results.collect(), document: asked.document })
+        let asked = asked.await?;
+        Ok(HookTrial { results: self.ask_by_hand(&asked).await?, document: asked.document })
     }
 
-    async fn ask(&self, asked: &Asked) -> Result<Vec<HookRan>, Problem> {
-        let id = format!("{}{:08x}", errands::BY_HAND, fastrand::u32(..));
-        self.daemon.errands.ask(asked, &id).await.map_err(|err| {
+    async fn ask_by_hand(&self, asked: &HookQuestion) -> Result<Vec<HookRan>, DaemonError> {
+        let id = format!("{BY_HAND}{:08x}", fastrand::u32(..));
+        self.ask(asked, &id).await.map_err(|err| {
             let (ErrandError::InTheWay(why) | ErrandError::Later(why) | ErrandError::Never(why)) = err;
-            Problem::new(500, "hook-not-run", format!("the hook `{}` could not be run: {why}", asked.point))
+            DaemonError::new(
+                ErrorKind::HookNotRun,
+                format!("the hook `{}` could not be run: {why}", asked.point),
+            )
         })
     }
-
-    fn now(&self) -> ao_core::Timestamp {
-        ao_core::Timestamp(Timestamp::now().as_millisecond())
-    }
 }
 
-fn told(log: errands::HookLog, text: Option<String>) -> HookLog {
-    HookLog {
-        id: log.id,
-        at: log.at.and_then(|at| Timestamp::from_millisecond(at.0).ok()),
-        what: log.what,
-        ended: log.ended,
-        path: log.path.to_string(),
-        text,
-    }
-}
-
-fn unreadable(err: std::io::Error) -> Problem {
-    Problem::new(500, "unreadable-output", format!("the logs of hooks cannot be read: {err}"))
+fn unreadable(err: std::io::Error) -> DaemonError {
+    DaemonError::new(ErrorKind::UnreadableOutput, format!("the logs of hooks cannot be read: {err}"))
 }

@@ -14,19 +14,19 @@ use camino::Utf8Path;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
-use super::logs::Log;
+use super::logs::HookLogFile;
 
-/// How long to wait, once the shell has ended, for others to let go of its output.
+/// The time to wait, once the shell has ended, for others to let go of its output.
 const DRAIN: Duration = Duration::from_millis(250);
-/// How much of each stream is remembered to say what went wrong.
+/// The bytes of each stream that are kept for the error.
 const TAIL: usize = 8 * 1024;
-/// How much of that is told.
+/// The part of that in the error.
 const TOLD: usize = 500;
-/// A limit that no clock can hold is none that anybody would live to see.
+/// The upper bound of a limit that no clock can hold.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A command as it is to be run.
-pub(super) struct Order<'a> {
+pub(super) struct CommandOrder<'a> {
     pub(super) shell: &'a OsStr,
     pub(super) keeper: &'a Keeper,
     pub(super) command: &'a str,
@@ -39,25 +39,25 @@ pub(super) struct Order<'a> {
     pub(super) document: &'a str,
 }
 
-/// How a command has ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct CommandEnded {
     pub(crate) code: Option<i32>,
-    /// Why it counts as a no, if it does: its last word, in one line without anything that is not text.
+    /// The reason of an objection, if it is one: the last line of output, as plain text.
     pub(crate) objection: Option<String>,
 }
 
-/// Runs a command. An error means that it could not be run, and says nothing about its answer.
-pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
+/// Runs a command. An error means that it could not be run, not that it objects.
+pub(super) async fn run(order: CommandOrder<'_>, log: &mut HookLogFile) -> io::Result<CommandEnded> {
     let begun = Instant::now();
     log.say(&format!("$ {}", secrets::known().mask(order.command)))?;
     let (starting, _of_the_user) = order.families.start_for_the_user(|| spawn(&order), Kept::id)?;
     let mut child = starting.started().await.map_err(|err| not_started(&order, &err))?;
     let guard = order.mark.guard(child.id());
-    let mut streams = Streams::of(&mut child);
+    let mut streams = OutputStreams::of(&mut child);
     let limit = order.timeout.min(YEAR);
     let status = timeout(limit, streams.follow(&mut child, order.document, log)).await;
-    // Whatever it has left running goes with it, in time or not: nobody would ever look after that.
+    // Everything that it has left running ends with it, in time or not.
     let last = timeout(Duration::from_secs(3), streams.drain(log));
     let (ended, _) = tokio::join!(guard.end(), last);
     streams.finish(log)?;
@@ -69,19 +69,19 @@ pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
             let status = status?;
             log.say(&format!("[ao: {} after {took:.1} s]", told(status)))?;
             let objection = (!status.success()).then(|| streams.last_word().unwrap_or_else(|| told(status)));
-            Ended { code: status.code(), objection }
+            CommandEnded { code: status.code(), objection }
         }
         Err(_) => {
             child.wait().await.ok();
             log.say(&format!("[ao: took too long, ended after {took:.1} s]"))?;
             let limit = limit.as_secs_f64();
-            Ended { code: None, objection: Some(format!("no answer within {limit} s")) }
+            CommandEnded { code: None, objection: Some(format!("no answer within {limit} s")) }
         }
     };
     ended.map(|()| told)
 }
 
-fn spawn(order: &Order<'_>) -> io::Result<Kept> {
+fn spawn(order: &CommandOrder<'_>) -> io::Result<Kept> {
     if !order.folder.is_dir() {
         let what = format!("the project's folder `{}` is not there", order.folder);
         return Err(io::Error::new(io::ErrorKind::NotFound, what));
@@ -98,33 +98,33 @@ fn spawn(order: &Order<'_>) -> io::Result<Kept> {
     order.keeper.begin(kept).map_err(|err| not_started(order, &err))
 }
 
-fn not_started(order: &Order<'_>, err: &io::Error) -> io::Error {
+fn not_started(order: &CommandOrder<'_>, err: &io::Error) -> io::Error {
     let shell = order.shell.to_string_lossy();
     io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
 }
 
-/// What a command puts out, kept apart because its last word is looked for among its errors first.
-struct Streams {
-    out: Stream,
-    err: Stream,
+/// The output of a command. The streams are kept apart because the reason is looked for among the errors first.
+struct OutputStreams {
+    out: OutputStream,
+    err: OutputStream,
     stdin: Option<Box<dyn AsyncWrite + Send + Unpin>>,
 }
 
-struct Stream {
+struct OutputStream {
     pipe: Option<Box<dyn AsyncRead + Send + Unpin>>,
     redactor: Redactor,
     tail: Vec<u8>,
 }
 
-impl Streams {
-    fn of(child: &mut Kept) -> Streams {
-        let stream = |pipe: Option<Box<dyn AsyncRead + Send + Unpin>>| Stream {
+impl OutputStreams {
+    fn of(child: &mut Kept) -> OutputStreams {
+        let stream = |pipe: Option<Box<dyn AsyncRead + Send + Unpin>>| OutputStream {
             pipe,
             redactor: Redactor::of_known(),
             tail: vec![],
         };
         let (out, err) = (child.take_out(), child.take_err());
-        Streams {
+        OutputStreams {
             out: stream(out.map(|pipe| Box::new(pipe) as _)),
             err: stream(err.map(|pipe| Box::new(pipe) as _)),
             stdin: child.take_input(),
@@ -132,7 +132,12 @@ impl Streams {
     }
 
     /// Writes down what comes until the shell has ended.
-    async fn follow(&mut self, child: &mut Kept, document: &str, log: &mut Log) -> io::Result<ExitStatus> {
+    async fn follow(
+        &mut self,
+        child: &mut Kept,
+        document: &str,
+        log: &mut HookLogFile,
+    ) -> io::Result<ExitStatus> {
         let stdin = self.stdin.take();
         let feed = async move {
             if let Some(mut stdin) = stdin {
@@ -156,7 +161,7 @@ impl Streams {
         }
     }
 
-    async fn drain(&mut self, log: &mut Log) -> io::Result<()> {
+    async fn drain(&mut self, log: &mut HookLogFile) -> io::Result<()> {
         while self.is_open() {
             self.next(log).await?;
         }
@@ -167,7 +172,7 @@ impl Streams {
         self.out.pipe.is_some() || self.err.pipe.is_some()
     }
 
-    async fn next(&mut self, log: &mut Log) -> io::Result<()> {
+    async fn next(&mut self, log: &mut HookLogFile) -> io::Result<()> {
         let (mut one, mut other) = (vec![0; 16 << 10], vec![0; 16 << 10]);
         tokio::select! {
             read = read(&mut self.out.pipe, &mut one), if self.out.pipe.is_some() => {
@@ -180,7 +185,7 @@ impl Streams {
         }
     }
 
-    fn finish(&mut self, log: &mut Log) -> io::Result<()> {
+    fn finish(&mut self, log: &mut HookLogFile) -> io::Result<()> {
         for stream in [&mut self.out, &mut self.err] {
             let held = stream.redactor.finish();
             stream.keep(&held, log)?;
@@ -188,14 +193,14 @@ impl Streams {
         Ok(())
     }
 
-    /// The last line that says something, of its errors or else of its output.
+    /// Returns the last line with text, of its errors or else of its output.
     fn last_word(&self) -> Option<String> {
         [&self.err, &self.out].into_iter().find_map(|stream| last_line(&stream.tail))
     }
 }
 
-impl Stream {
-    fn take(&mut self, bytes: &[u8], log: &mut Log) -> io::Result<()> {
+impl OutputStream {
+    fn take(&mut self, bytes: &[u8], log: &mut HookLogFile) -> io::Result<()> {
         if bytes.is_empty() {
             self.pipe = None;
             return Ok(());
@@ -204,7 +209,7 @@ impl Stream {
         self.keep(&shown, log)
     }
 
-    fn keep(&mut self, shown: &[u8], log: &mut Log) -> io::Result<()> {
+    fn keep(&mut self, shown: &[u8], log: &mut HookLogFile) -> io::Result<()> {
         log.write(shown)?;
         self.tail.extend_from_slice(shown);
         let surplus = self.tail.len().saturating_sub(TAIL);

@@ -1,4 +1,4 @@
-//! What is asked of a forge on behalf of a reaction.
+//! Jobs at a forge, for reactions.
 
 use std::time::Duration;
 
@@ -7,103 +7,87 @@ use ao_core::pull::{AuthorStanding, PullState};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
 
-use super::{Errander, done};
+use super::done;
 
-/// How long a check of the base is waited for. Its own limit ends it before, unless that is longer than anybody waits.
+/// The time limit of a check of the base. The check's own limit ends it before, unless that is longer.
 const CHECKED_WITHIN: Duration = Duration::from_secs(55 * 60);
-/// How often it is asked how a check ended whose output says nothing about that.
+/// The pause between two looks at a check whose output does not show its end.
 const ASKED_EVERY: Duration = Duration::from_millis(500);
-/// How much of a log is taken at a time, only to notice its end.
+/// The bytes of a log that are read at a time, only to notice its end.
 const PART: u32 = 64 << 10;
 
-impl Errander {
-    /// Runs a check again. A second time is one run more, of the same tree.
-    pub(super) async fn rerun(
-        &self,
-        pull: &PullId,
-        check: &str,
-        commit: &Commit,
-    ) -> Result<ErrandOutcome, ErrandError> {
-        let scm = self.scm(&pull.project).await?;
-        if let Some(said) = moved(&*scm, pull, commit).await? {
-            return Ok(done(said));
-        }
-        match scm.rerun(pull, commit, check).await {
-            Ok(()) => Ok(done(format!("`{check}` runs again"))),
-            // It may have moved in between.
-            Err(err @ TrackerError::Refused { .. }) => match moved(&*scm, pull, commit).await? {
-                Some(said) => Ok(done(said)),
-                None => Err(fault(err)),
-            },
-            Err(err) => Err(fault(err)),
-        }
+/// Runs a check again. A second time is one run more, of the same tree.
+pub(super) async fn rerun(
+    scm: &dyn Scm,
+    pull: &PullId,
+    check: &str,
+    commit: &Commit,
+) -> Result<ErrandOutcome, ErrandError> {
+    if let Some(said) = moved(scm, pull, commit).await? {
+        return Ok(done(said));
     }
-
-    /// Runs a check on the base itself. The result is kept by tree, so a second time finds the first one's.
-    pub(super) async fn check_base(
-        &self,
-        project: &ProjectId,
-        commit: &Commit,
-        check: &str,
-    ) -> Result<ErrandOutcome, ErrandError> {
-        let scm = self.scm(project).await?;
-        let order = CheckOrder {
-            project: project.clone(),
-            what: CheckWhat::Revision(commit.to_string()),
-            checks: vec![check.to_owned()],
-            again: false,
-        };
-        let runs = scm.check(&order).await.map_err(fault)?;
-        let Some(run) = runs.into_iter().next() else {
-            return Err(ErrandError::Never(format!("the forge has no check `{check}`")));
-        };
-        let run = tokio::time::timeout(CHECKED_WITHIN, over(&*scm, run))
-            .await
-            .map_err(|_| ErrandError::Never(format!("`{check}` did not end on {commit}")))??;
-        let why = run.why.clone().unwrap_or_default();
-        match run.state {
-            RunState::Passed | RunState::Skipped => Ok(ErrandOutcome::BaseGreen {}),
-            RunState::Failed => {
-                let failure = run.failure.unwrap_or_default();
-                Ok(ErrandOutcome::BaseRed { signature: failure.signature, excerpt: failure.excerpt })
-            }
-            RunState::Queued | RunState::Running | RunState::Cancelled | RunState::Broken => {
-                Err(ErrandError::Later(format!("`{check}` says nothing about {commit}: {why}")))
-            }
-        }
-    }
-
-    /// Answers a thread in our own name. The forge finds by the key that it has the answer already.
-    pub(super) async fn reply(
-        &self,
-        pull: &PullId,
-        thread: &str,
-        text: &str,
-        resolve: bool,
-        key: &str,
-    ) -> Result<ErrandOutcome, ErrandError> {
-        let scm = self.scm(&pull.project).await?;
-        // The agent may have answered while this was on its way, and needs no second voice.
-        let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
-        let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
-        let last = threads.iter().find(|known| known.id == thread).and_then(|known| known.comments.last());
-        let spoke = last.is_some_and(|last| last.author.standing == AuthorStanding::Agent);
-        if spoke && !resolve {
-            return Ok(done("it has an answer already"));
-        }
-        let reply = ThreadReply {
-            pull: pull.clone(),
-            thread: thread.to_owned(),
-            text: if spoke { String::new() } else { text.to_owned() },
-            resolve,
-            key: key.to_owned(),
-        };
-        scm.reply(&reply).await.map_err(fault)?;
-        Ok(done(if resolve { "answered, and resolved" } else { "answered" }))
+    match scm.rerun(pull, commit, check).await {
+        Ok(()) => Ok(done(format!("`{check}` runs again"))),
+        // It may have moved in between.
+        Err(err @ TrackerError::Refused { .. }) => match moved(scm, pull, commit).await? {
+            Some(said) => Ok(done(said)),
+            None => Err(fault(err)),
+        },
+        Err(err) => Err(fault(err)),
     }
 }
 
-/// Why there is nothing to be done about a head any more, if there is not.
+/// Runs a check on the base itself. The result is kept by tree, so a second time finds the first one's.
+pub(super) async fn check_base(
+    scm: &dyn Scm,
+    project: &ProjectId,
+    commit: &Commit,
+    check: &str,
+) -> Result<ErrandOutcome, ErrandError> {
+    let order = CheckOrder {
+        project: project.clone(),
+        what: CheckWhat::Revision(commit.to_string()),
+        checks: vec![check.to_owned()],
+        again: false,
+    };
+    let runs = scm.check(&order).await.map_err(fault)?;
+    let Some(run) = runs.into_iter().next() else {
+        return Err(ErrandError::Never(format!("the forge has no check `{check}`")));
+    };
+    let run = tokio::time::timeout(CHECKED_WITHIN, over(scm, run))
+        .await
+        .map_err(|_| ErrandError::Never(format!("`{check}` did not end on {commit}")))??;
+    let why = run.why.clone().unwrap_or_default();
+    match run.state {
+        RunState::Passed | RunState::Skipped => Ok(ErrandOutcome::BaseGreen {}),
+        RunState::Failed => {
+            let failure = run.failure.unwrap_or_default();
+            Ok(ErrandOutcome::BaseRed { signature: failure.signature, excerpt: failure.excerpt })
+        }
+        RunState::Queued | RunState::Running | RunState::Cancelled | RunState::Broken => {
+            Err(ErrandError::Later(format!("`{check}` says nothing about {commit}: {why}")))
+        }
+    }
+}
+
+/// Answers a thread in our own name. The forge finds by the key that it has the answer already.
+pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<ErrandOutcome, ErrandError> {
+    // The agent may have answered while this was on its way, and needs no second voice.
+    let seen = scm.pulls(std::slice::from_ref(&reply.pull)).await.map_err(fault)?;
+    let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
+    let last = threads.iter().find(|known| known.id == reply.thread).and_then(|known| known.comments.last());
+    let spoke = last.is_some_and(|last| last.author.standing == AuthorStanding::Agent);
+    if spoke && !reply.resolve {
+        return Ok(done("it has an answer already"));
+    }
+    if spoke {
+        reply.text = String::new();
+    }
+    scm.reply(&reply).await.map_err(fault)?;
+    Ok(done(if reply.resolve { "answered, and resolved" } else { "answered" }))
+}
+
+/// Returns why nothing is to be done about a head any more, if so.
 async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<String>, ErrandError> {
     let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
     Ok(match seen.first() {
@@ -123,7 +107,7 @@ async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError>
                 from = part.next;
                 continue;
             }
-            // Its output is over or not to be had; it is a moment until it is told how it ended.
+            // Its output has ended or cannot be read; its result follows in a moment.
             Ok(_) | Err(_) => tokio::time::sleep(ASKED_EVERY).await,
         }
         run = scm.run(&run.id).await.map_err(fault)?;
@@ -131,7 +115,7 @@ async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError>
     Ok(run)
 }
 
-/// What a forge's refusal means for an errand.
+/// Returns what a refusal of a forge means for a job.
 pub(super) fn fault(err: TrackerError) -> ErrandError {
     match err {
         TrackerError::Limited { .. } | TrackerError::Failed(_) => ErrandError::Later(err.to_string()),

@@ -15,17 +15,17 @@ use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
 use camino::Utf8PathBuf;
 
-use super::command::{self, Ended};
-use super::logs::Logs;
-use super::{Errander, HookLog, done, stopping};
+use super::command::{self, CommandEnded};
+use super::logs::HookLogFolder;
+use super::{DaemonJobs, done, stopping};
 use crate::secrets;
 
-/// How long programs that are asked to end may take before they are killed.
+/// The time that programs have to end before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the hooks of a point are to be asked.
+/// A question to the hooks of a point.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct HookQuestion {
     pub(crate) project: ProjectId,
     pub(crate) session: Option<SessionId>,
     pub(crate) point: HookPoint,
@@ -33,33 +33,33 @@ pub(crate) struct Asked {
     pub(crate) document: String,
 }
 
-/// What came of one hook.
+/// The result of one hook.
 #[derive(Debug, Clone)]
-pub(crate) struct HookRan {
-    pub(crate) command: String,
-    pub(crate) code: Option<i32>,
-    pub(crate) objection: Option<String>,
-    pub(crate) log: Utf8PathBuf,
+pub struct HookRan {
+    pub command: String,
+    pub code: Option<i32>,
+    pub objection: Option<String>,
+    pub log: Utf8PathBuf,
 }
 
-/// Where a command is run, and as what.
-struct Run<'a> {
+/// The place and the identity of a command's run.
+struct CommandRun<'a> {
     project: &'a ProjectId,
     session: Option<SessionId>,
     /// The name of what happened.
     event: &'a str,
     point: Option<HookPoint>,
-    /// Tells this errand from all others; whatever its commands start is found by it.
+    /// Distinguishes this job from all others; everything that its commands start is found by it.
     id: &'a str,
     document: &'a str,
 }
 
-impl Errander {
+impl DaemonJobs {
     pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         let JobOrder::Hook { project, session, point, hooks, document } = &errand.order else {
             return Err(ErrandError::Never("it is no hook".into()));
         };
-        let asked = Asked {
+        let asked = HookQuestion {
             project: project.clone(),
             session: *session,
             point: *point,
@@ -77,9 +77,9 @@ impl Errander {
         })
     }
 
-    /// Runs the hooks of a point one after the other. Where they may object, the first objection is the last word.
-    pub(crate) async fn ask(&self, asked: &Asked, id: &str) -> Result<Vec<HookRan>, ErrandError> {
-        let run = Run {
+    /// Runs the hooks of a point one after the other. Where they may object, the first objection ends the run.
+    pub(crate) async fn ask(&self, asked: &HookQuestion, id: &str) -> Result<Vec<HookRan>, ErrandError> {
+        let run = CommandRun {
             project: &asked.project,
             session: asked.session,
             event: asked.point.word(),
@@ -114,7 +114,7 @@ impl Errander {
             _ => "run",
         };
         let id = errand.id.to_string();
-        let run = Run { project, session: *session, event, point: None, id: &id, document };
+        let run = CommandRun { project, session: *session, event, point: None, id: &id, document };
         let (ended, log) = self.command(&run, command, *timeout).await?;
         Ok(match ended.objection {
             None => done(format!("`{}` succeeded; see `{log}`", short(command))),
@@ -122,24 +122,15 @@ impl Errander {
         })
     }
 
-    /// The logs of what was run, the newest first.
-    pub(crate) fn hook_logs(&self) -> std::io::Result<Vec<HookLog>> {
-        self.logs.list()
-    }
-
-    pub(crate) fn hook_log(&self, id: &str) -> std::io::Result<Option<(HookLog, String)>> {
-        self.logs.read(id)
-    }
-
-    /// How whatever a run starts is known.
+    /// Returns the mark by which everything that a run starts is found.
     fn mark(&self, id: &str) -> (String, Mark) {
-        let marked = format!("{}#{id}", self.data_dir);
+        let marked = format!("{}#{id}", self.deps.data_dir);
         let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
         (marked, mark)
     }
 
-    /// Ends what a daemon that was killed has left of hooks that somebody had run by hand. Nobody asks those again, as the
-    /// engine does with its own, so nobody else would ever find them.
+    /// Ends the remains of hooks that were run by hand under a daemon that was killed. The engine does not run those
+    /// again, so nothing else would find them.
     pub(crate) async fn sweep(&self) {
         let left = match self.logs.begun_by_hand() {
             Ok(left) => left,
@@ -147,7 +138,7 @@ impl Errander {
         };
         for (id, path) in left {
             match self.mark(&id).1.end().await {
-                Ok(()) => Logs::close(&path, "ended with the daemon that ran it"),
+                Ok(()) => HookLogFolder::close(&path, "ended with the daemon that ran it"),
                 Err(err) => tracing::warn!(%err, id, "what is left of a hook cannot be ended"),
             }
         }
@@ -155,10 +146,10 @@ impl Errander {
 
     async fn command(
         &self,
-        run: &Run<'_>,
+        run: &CommandRun<'_>,
         command: &str,
         timeout: Duration,
-    ) -> Result<(Ended, Utf8PathBuf), ErrandError> {
+    ) -> Result<(CommandEnded, Utf8PathBuf), ErrandError> {
         let few = match run.point {
             None => &self.runs,
             Some(point) if point.may_object() => &self.questions,
@@ -166,7 +157,7 @@ impl Errander {
         };
         let _one_of_few = few.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
         let project = run.project.clone();
-        let handle = self.engine().await?.handle;
+        let handle = &self.deps.handle;
         let known = handle.view(move |state| {
             state
                 .projects
@@ -177,7 +168,7 @@ impl Errander {
             return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));
         };
         let (marked, mark) = self.mark(run.id);
-        // A daemon that was killed has left its command behind; two of them at once is what nobody reckons with.
+        // A daemon that was killed has left its command behind, and two of them must not run at once.
         mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
         let wanted = HookVariables {
             event: run.event,
@@ -185,7 +176,7 @@ impl Errander {
             project: run.project,
             session: run.session,
             errand: &marked,
-            data_dir: self.data_dir.as_str(),
+            data_dir: self.deps.data_dir.as_str(),
             environment: &own,
         };
         let environment = environment::compose_hook(wanted, std::env::vars_os())
@@ -196,14 +187,14 @@ impl Errander {
         let what = run.point.map_or("run", HookPoint::word);
         let mut log = self
             .logs
-            .begin(self.clock.now(), what, run.id)
+            .begin(self.deps.clock.now(), what, run.id)
             .map_err(failed("begin the log of a command in the data folder"))?;
-        let order = command::Order {
+        let order = command::CommandOrder {
             shell: &self.shell,
-            keeper: &self.keeper,
+            keeper: &self.deps.keeper,
             command,
             folder: camino::Utf8Path::new(&path),
-            families: &self.families,
+            families: &self.deps.families,
             environment,
             mark,
             timeout,
@@ -219,7 +210,7 @@ fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> ErrandError {
     move |err| ErrandError::Later(format!("failed to {what}: {err}"))
 }
 
-/// A command in few words.
+/// Returns a command in short.
 fn short(command: &str) -> String {
     let line = command.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let cut: String = line.chars().take(60).collect();

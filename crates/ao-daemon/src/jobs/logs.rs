@@ -1,4 +1,4 @@
-//! What commands have put out: a file for each, for their owner alone, and no more of them than anybody would read.
+//! Logs of commands: a file for each run, readable by its owner alone, and only the newest of them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,52 +7,52 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use ao_core::Timestamp;
 use camino::{Utf8Path, Utf8PathBuf};
 
-/// What the ids of runs begin with that somebody has asked for, and the engine knows nothing of.
+/// The prefix of the ids of runs by hand, which the engine does not know.
 pub(crate) const BY_HAND: &str = "by_hand";
-/// How many are kept: the newest.
+/// The number of logs that are kept: the newest.
 const KEPT: usize = 200;
-/// How much of one command's output is kept.
+/// The number of bytes that are kept of one command's output.
 const LARGEST: u64 = 1 << 20;
-/// How much of a log's end is looked at to tell how it ended.
+/// The number of bytes at a log's end that are read to find how the command ended.
 const END: u64 = 512;
 
 /// The folder with the logs.
 #[derive(Debug)]
-pub(super) struct Logs {
+pub(super) struct HookLogFolder {
     folder: Utf8PathBuf,
 }
 
 /// One log, while it is written.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct HookLogFile {
     file: File,
     path: Utf8PathBuf,
     size: u64,
     left_out: u64,
-    /// Whether the last byte ended a line.
+    /// True if the last byte ended a line.
     at_start: bool,
 }
 
 /// A log as people find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HookLog {
+pub struct HookLog {
     /// Its name, by which it can be read.
-    pub(crate) id: String,
-    pub(crate) at: Option<Timestamp>,
+    pub id: String,
+    pub at: Option<Timestamp>,
     /// The point, or `run` for a reaction's command.
-    pub(crate) what: String,
-    /// How its last command ended, in its own words; nothing while it runs.
-    pub(crate) ended: Option<String>,
-    pub(crate) path: Utf8PathBuf,
+    pub what: String,
+    /// The end of its last command, as text; nothing while it runs.
+    pub ended: Option<String>,
+    pub path: Utf8PathBuf,
 }
 
-impl Logs {
-    pub(super) fn new(folder: Utf8PathBuf) -> Logs {
-        Logs { folder }
+impl HookLogFolder {
+    pub(super) fn new(folder: Utf8PathBuf) -> HookLogFolder {
+        HookLogFolder { folder }
     }
 
     /// Begins a log, and forgets the oldest ones if there are too many.
-    pub(super) fn begin(&self, at: Timestamp, what: &str, id: &str) -> io::Result<Log> {
+    pub(super) fn begin(&self, at: Timestamp, what: &str, id: &str) -> io::Result<HookLogFile> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let names = self.names()?;
         for old in names.iter().take(names.len().saturating_sub(KEPT - 1)) {
@@ -63,7 +63,7 @@ impl Logs {
         for name in tries {
             let path = self.folder.join(name);
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => return Ok(Log { file, path, size: 0, left_out: 0, at_start: true }),
+                Ok(file) => return Ok(HookLogFile { file, path, size: 0, left_out: 0, at_start: true }),
                 Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(err) => return Err(err),
             }
@@ -78,7 +78,7 @@ impl Logs {
         Ok(names.into_iter().map(|name| self.look(&name)).collect())
     }
 
-    /// The ids of what was run by hand and whose log says of no end, with that log.
+    /// Returns the ids of runs by hand whose log has no end, with that log.
     pub(super) fn begun_by_hand(&self) -> io::Result<Vec<(String, Utf8PathBuf)>> {
         let logs = self.list()?.into_iter().filter(|log| log.ended.is_none());
         let id = |log: HookLog| {
@@ -90,7 +90,7 @@ impl Logs {
         Ok(logs.filter_map(id).collect())
     }
 
-    /// Says how a command has ended whose log nobody writes any more.
+    /// Adds the end of a command to a log that has no writer any more.
     pub(super) fn close(path: &Utf8Path, how: &str) {
         let file = OpenOptions::new().append(true).open(path);
         if let Err(err) = file.and_then(|mut file| file.write_all(format!("\n[ao: {how}]\n").as_bytes())) {
@@ -136,7 +136,7 @@ impl Logs {
     }
 }
 
-impl Log {
+impl HookLogFile {
     pub(super) fn path(&self) -> &Utf8Path {
         &self.path
     }
@@ -171,7 +171,7 @@ impl Log {
     }
 }
 
-/// How the last command of a log ended, by the line that we put behind it.
+/// Returns how the last command of a log ended, by the line that we put behind it.
 fn ended(path: &Utf8Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let from = file.metadata().ok()?.len().saturating_sub(END);
@@ -200,8 +200,8 @@ mod tests {
 
     use super::*;
 
-    fn logs(folder: &tempfile::TempDir) -> Logs {
-        Logs::new(Utf8PathBuf::from_path_buf(folder.path().join("hooks")).unwrap())
+    fn logs(folder: &tempfile::TempDir) -> HookLogFolder {
+        HookLogFolder::new(Utf8PathBuf::from_path_buf(folder.path().join("hooks")).unwrap())
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
             left.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
             ["by_hand00ab", "by_hand00ab"]
         );
-        left.iter().for_each(|(_, path)| Logs::close(path, "ended with the daemon that ran it"));
+        left.iter().for_each(|(_, path)| HookLogFolder::close(path, "ended with the daemon that ran it"));
         assert_eq!(logs.begun_by_hand().unwrap(), []);
     }
 

@@ -1,7 +1,7 @@
-//! Who runs errands: what reactions and hooks have done in the world.
+//! Jobs: what reactions and hooks have done in the world.
 //!
 //! ```text
-//!  engine ──RunErrand──► Errander ─┬─ spawn.rs    a session, as if somebody had wished for it
+//!  engine ──RunErrand──► DaemonJobs ┬─ spawn.rs    a session, by the same order as a route's
 //!                                  ├─ assign.rs   the session of a task that is begun by itself
 //!                                  ├─ settle.rs   the issues closed that a merged pull request settles
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
@@ -9,8 +9,8 @@
 //!                                  └─ hooks.rs    a command of the user's, with its own log (command.rs, logs.rs)
 //! ```
 //!
-//! An errand may come a second time after a crash. What makes that harmless is told at each of them. Nothing is remembered
-//! here: whether something was done is asked of those who know, the engine, the forge or the repository.
+//! A job may come a second time after a crash; each file explains why that is harmless. Nothing is remembered here: the
+//! engine, the forge or the repository knows what was done.
 
 mod assign;
 mod by_hand;
@@ -25,135 +25,112 @@ mod spawn;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
 use ao_core::ProjectId;
 use ao_core::errand::{Errand, ErrandOutcome, JobOrder};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, JobRunner, Scm, Workspace};
+use ao_ports::{Clock, ErrandError, JobRunner, Scm, ThreadReply, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use async_trait::async_trait;
-use camino::{Utf8Path, Utf8PathBuf};
-use tokio::sync::{Semaphore, watch};
+use camino::Utf8PathBuf;
+use tokio::sync::Semaphore;
 
-pub(crate) use self::hooks::{Asked, HookRan};
-use self::logs::Logs;
-pub(crate) use self::logs::{BY_HAND, HookLog};
-use crate::Host;
+pub use self::by_hand::HookTrial;
+pub(crate) use self::hooks::HookQuestion;
+pub use self::hooks::HookRan;
+pub(crate) use self::logs::BY_HAND;
+pub use self::logs::HookLog;
+use self::logs::HookLogFolder;
+use crate::config::ActiveConfig;
+use crate::looks::ProjectLooks;
+use crate::spawn::SpawnOrders;
 
-/// How many commands of the user's of one kind run at a time; the others wait.
+/// The number of commands of one kind that run at a time; the others wait.
 const COMMANDS: usize = 8;
-/// How long an errand waits for the daemon to be put together. It is there within a second, unless it never will be.
-const READY: Duration = Duration::from_secs(60);
-
-/// Runs errands.
-pub(crate) struct Errander {
-    data_dir: Utf8PathBuf,
-    clock: Arc<dyn Clock>,
-    /// Where commands of the user's are made known.
-    families: Arc<Families>,
+/// Runs the jobs of reactions and hooks.
+pub struct DaemonJobs {
+    deps: JobDeps,
     /// The user's shell.
     shell: OsString,
-    /// Keeps what commands start from getting away.
-    keeper: Keeper,
-    logs: Logs,
-    /// What reactions run, which may take long.
+    logs: HookLogFolder,
+    /// Commands of reactions, which may take long.
     runs: Semaphore,
-    /// Hooks that nobody waits for, and those that something waits for: none of them waits behind what takes long.
+    /// Hooks without a waiter, and those that a merge or a session waits for: none of them waits behind what takes long.
     hooks: Semaphore,
     questions: Semaphore,
-    /// What there is only once the engine runs, which may want errands with its first breath.
-    engine: watch::Sender<Option<Engine>>,
-    /// The forges of the projects, once they are configured.
-    scms: watch::Sender<Option<BTreeMap<ProjectId, Arc<dyn Scm>>>>,
-    /// Who makes whole orders of wishes for sessions, once there is somebody.
-    host: watch::Sender<Option<Weak<dyn Host>>>,
 }
 
-/// The engine, and what errands need beside it.
-#[derive(Clone)]
-struct Engine {
-    handle: Handle,
-    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+/// The parts that jobs are run with.
+pub(crate) struct JobDeps {
+    pub(crate) data_dir: Utf8PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The register of the user's commands.
+    pub(crate) families: Arc<Families>,
+    /// Keeps what commands start from getting away.
+    pub(crate) keeper: Keeper,
+    pub(crate) handle: Handle,
+    pub(crate) workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) looks: Arc<ProjectLooks>,
+    pub(crate) spawn: Arc<SpawnOrders>,
 }
 
-impl Errander {
-    pub(crate) fn new(
-        data_dir: &Utf8Path,
-        keeper: Keeper,
-        clock: Arc<dyn Clock>,
-        families: Arc<Families>,
-    ) -> Errander {
+impl DaemonJobs {
+    pub(crate) fn new(deps: JobDeps) -> DaemonJobs {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        Errander {
-            data_dir: data_dir.to_owned(),
-            clock,
-            keeper,
-            families,
+        DaemonJobs {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
-            logs: Logs::new(data_dir.join("logs").join("hooks")),
+            logs: HookLogFolder::new(deps.data_dir.join("logs").join("hooks")),
+            deps,
             runs: Semaphore::new(COMMANDS),
             hooks: Semaphore::new(COMMANDS),
             questions: Semaphore::new(COMMANDS),
-            engine: watch::Sender::new(None),
-            scms: watch::Sender::new(None),
-            host: watch::Sender::new(None),
         }
     }
 
-    /// The engine runs; errands can be.
-    pub(crate) fn begin(&self, handle: Handle, workspaces: BTreeMap<String, Arc<dyn Workspace>>) {
-        self.engine.send_replace(Some(Engine { handle, workspaces }));
-    }
-
-    pub(crate) fn plug(&self, scms: BTreeMap<ProjectId, Arc<dyn Scm>>) {
-        self.scms.send_replace(Some(scms));
-    }
-
-    /// Somebody is there who knows how sessions are to be.
-    pub(crate) fn serve(&self, host: Weak<dyn Host>) {
-        self.host.send_replace(Some(host));
-    }
-
-    async fn engine(&self) -> Result<Engine, ErrandError> {
-        there(self.engine.subscribe(), "the daemon has not started yet").await
-    }
-
     async fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, ErrandError> {
-        let scms = there(self.scms.subscribe(), "no forge has been configured yet").await?;
-        let found = scms.get(project).cloned();
-        found.ok_or_else(|| ErrandError::Never(format!("the project `{project}` has no forge")))
+        // A job that an earlier daemon left may come before the forges are made.
+        self.deps.config.applied().await;
+        let found = self.deps.looks.scm(project);
+        found.map_err(|_| ErrandError::Never(format!("the project `{project}` has no forge")))
     }
-}
-
-/// Waits until something is there.
-async fn there<T: Clone>(mut what: watch::Receiver<Option<T>>, or: &str) -> Result<T, ErrandError> {
-    let found = tokio::time::timeout(READY, what.wait_for(Option::is_some)).await;
-    let found = found.ok().and_then(Result::ok).and_then(|found| found.clone());
-    found.ok_or_else(|| ErrandError::Later(or.to_owned()))
 }
 
 #[async_trait]
-impl JobRunner for Errander {
+impl JobRunner for DaemonJobs {
     async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
         match &errand.order {
             JobOrder::Spawn { project, pull, agent, title, prompt } => {
-                let wish =
-                    spawn::Wish { project, pull: pull.as_ref(), agent: agent.as_deref(), title, prompt };
+                let wish = spawn::RequestedSession {
+                    project,
+                    pull: pull.as_ref(),
+                    agent: agent.as_deref(),
+                    title,
+                    prompt,
+                };
                 self.spawn(errand.id, wish).await
             }
             JobOrder::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
             JobOrder::Settle { pull, tasks } => self.settle(pull, tasks).await,
-            JobOrder::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
+            JobOrder::Rerun { pull, check, commit, .. } => {
+                forge::rerun(&*self.scm(&pull.project).await?, pull, check, commit).await
+            }
             JobOrder::CheckBase { project, commit, check, .. } => {
-                self.check_base(project, commit, check).await
+                forge::check_base(&*self.scm(project).await?, project, commit, check).await
             }
             JobOrder::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
             JobOrder::Run { .. } => self.run_command(errand).await,
             JobOrder::Reply { pull, thread, text, resolve, key } => {
-                self.reply(pull, thread, text, *resolve, key).await
+                let reply = ThreadReply {
+                    pull: pull.clone(),
+                    thread: thread.clone(),
+                    text: text.clone(),
+                    resolve: *resolve,
+                    key: key.clone(),
+                };
+                forge::reply(&*self.scm(&pull.project).await?, reply).await
             }
             JobOrder::Hook { .. } => self.run_hooks(errand).await,
         }
@@ -164,13 +141,13 @@ fn done(said: impl Into<String>) -> ErrandOutcome {
     ErrandOutcome::Done { said: said.into() }
 }
 
-/// Nobody can be asked any more.
+/// The engine takes no inputs any more.
 fn stopping(err: ao_engine::AskError) -> ErrandError {
     ErrandError::Later(err.to_string())
 }
 
-impl fmt::Debug for Errander {
+impl fmt::Debug for DaemonJobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Errander").field("data_dir", &self.data_dir).finish_non_exhaustive()
+        f.debug_struct("DaemonJobs").field("data_dir", &self.deps.data_dir).finish_non_exhaustive()
     }
 }

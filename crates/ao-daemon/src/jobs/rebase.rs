@@ -6,10 +6,10 @@ use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
 use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
 
-use super::{Errander, done, stopping};
+use super::{DaemonJobs, done, stopping};
 use crate::cleanup::tree_of;
 
-impl Errander {
+impl DaemonJobs {
     /// Rebases a pull request's branch. Pinned to both commits: a second time finds that the head is another one, or that
     /// there is nothing left to do.
     pub(super) async fn rebase(
@@ -18,17 +18,16 @@ impl Errander {
         head: &Commit,
         base: &Commit,
     ) -> Result<ErrandOutcome, ErrandError> {
-        let engine = self.engine().await?;
         let (id, at) = (pull.clone(), head.clone());
-        let found = engine.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
+        let found = self.deps.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
         let (kind, tree, branch) = match found {
-            Found::Tree { kind, tree, branch } => (kind, *tree, branch),
-            Found::Moved => return Ok(done("the head has moved")),
-            Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
-            Found::Nowhere(why) => return Err(ErrandError::Never(why)),
+            RebaseTarget::Tree { kind, tree, branch } => (kind, *tree, branch),
+            RebaseTarget::Moved => return Ok(done("the head has moved")),
+            RebaseTarget::Busy(why) => return Err(ErrandError::InTheWay(why)),
+            RebaseTarget::Nowhere(why) => return Err(ErrandError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
-        let Some(workspace) = engine.workspaces.get(&kind) else {
+        let Some(workspace) = self.deps.workspaces.get(&kind) else {
             return Err(ErrandError::Never(format!("there is no workspace `{kind}`")));
         };
         match workspace.rebase(&order).await {
@@ -47,7 +46,7 @@ impl Errander {
     }
 }
 
-enum Found {
+enum RebaseTarget {
     Tree { kind: String, tree: Box<TreeRef>, branch: String },
     Moved,
     Busy(String),
@@ -55,10 +54,10 @@ enum Found {
 }
 
 /// The tree in which the branch can be rebased now, if there is one. Never under the hands of an agent.
-fn find(state: &State, id: &PullId, head: &Commit) -> Found {
-    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return Found::Moved };
+fn find(state: &State, id: &PullId, head: &Commit) -> RebaseTarget {
+    let Some(pull) = state.pulls.get(id).filter(|pull| pull.is_open()) else { return RebaseTarget::Moved };
     if pull.facts.head != *head {
-        return Found::Moved;
+        return RebaseTarget::Moved;
     }
     let branch = &pull.facts.head_branch;
     let by_branch = || {
@@ -69,7 +68,7 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
     let owner = pull.owner.and_then(|owner| state.sessions.get(&owner)).map(|owner| &**owner);
     let session = owner.filter(|owner| owner.branch() == branch.as_str()).or_else(by_branch);
     let Some(session) = session.filter(|session| session.workspace.path().is_some()) else {
-        return Found::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
+        return RebaseTarget::Nowhere(format!("no workspace of ours has the branch `{branch}`"));
     };
     let at_work = match session.phase {
         Phase::Running { .. } => {
@@ -79,14 +78,14 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
         _ => true,
     };
     if at_work {
-        return Found::Busy(format!("`{}` is at work", session.spec.name));
+        return RebaseTarget::Busy(format!("`{}` is at work", session.spec.name));
     }
     match state.projects.get(&id.project) {
-        Some(project) => Found::Tree {
+        Some(project) => RebaseTarget::Tree {
             kind: session.spec.workspace.clone(),
             tree: Box::new(tree_of(project, session)),
             branch: branch.clone(),
         },
-        None => Found::Nowhere(format!("there is no project `{}` any more", id.project)),
+        None => RebaseTarget::Nowhere(format!("there is no project `{}` any more", id.project)),
     }
 }

@@ -5,38 +5,38 @@ use std::collections::BTreeSet;
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::PullState;
 use ao_core::task::settled_by;
-use ao_core::{Input, PullId, TaskId};
-use ao_engine::Handle;
+use ao_core::{PullId, TaskId};
 use ao_ports::{ErrandError, Scm, Tracker, TrackerError};
 
+use super::assign::not_seen;
 use super::forge::fault;
-use super::spawn::there_is_host;
-use super::{Errander, done, stopping};
+use super::{DaemonJobs, done};
+use crate::looks::{LookError, ProjectLooks, TaskReceiver};
 
-impl Errander {
-    /// Closes the issues whose sessions made a merged pull request, and those that it says it closes. What is closed already
-    /// stays so, and a second time finds it so.
+impl DaemonJobs {
+    /// Closes the issues whose sessions made a merged pull request, and those that it names as closed. Closed issues
+    /// stay as they are, so a second run changes nothing.
     ///
-    /// Only what was merged into the project's own branch counts: one that is stacked on another has not landed yet, and
-    /// what an open one says is anybody's word.
+    /// Only a merge into the project's own branch counts: one that is stacked on another has not landed yet, and the
+    /// text of an open one can be written by anyone.
     pub(super) async fn settle(&self, pull: &PullId, tasks: &[TaskId]) -> Result<ErrandOutcome, ErrandError> {
-        let handle = self.engine().await?.handle;
-        let host = there_is_host(self).await?;
         let scm = self.scm(&pull.project).await?;
-        let Some(named) = named(&*scm, pull, host.default_branch(&pull.project).as_deref()).await? else {
+        let Some(named) =
+            named(&*scm, pull, self.deps.config.default_branch(&pull.project).as_deref()).await?
+        else {
             return Ok(done("it was not merged into the project's own branch"));
         };
         let all: BTreeSet<TaskId> = tasks.iter().cloned().chain(named).collect();
         if all.is_empty() {
             return Ok(done("it settles no issue"));
         }
-        // Where issues are not kept by us, nobody can be asked to close them.
-        let Ok(tracker) = host.tracker(&pull.project) else {
+        // Issues of a project without a tracker of ours cannot be closed.
+        let Ok(tracker) = self.deps.looks.tracker(&pull.project) else {
             return Ok(done("its issues are kept elsewhere"));
         };
         let mut closed = Vec::new();
         for task in all {
-            if close(&handle, &*tracker, &task).await? {
+            if close(&self.deps.looks, &*tracker, &task).await? {
                 closed.push(task.to_string());
             }
         }
@@ -47,7 +47,7 @@ impl Errander {
     }
 }
 
-/// The issues that a pull request says it closes; nothing if it has not landed.
+/// Returns the issues that a pull request closes by its text; nothing if it has not landed.
 async fn named(
     scm: &dyn Scm,
     pull: &PullId,
@@ -66,23 +66,17 @@ async fn named(
     Ok(Some(settled_by(&words, &pull.project)))
 }
 
-/// Closes an issue, and says whether it was open. One that is not there is nobody's loss.
-async fn close(handle: &Handle, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
-    let open = match tracker.task(task).await {
+/// Closes an issue, and returns whether it was open. One that is not there needs no closing.
+async fn close(looks: &ProjectLooks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
+    let open = match looks.task(task, TaskReceiver::EngineIfKnown).await {
         Ok(seen) => !seen.facts.closed,
-        Err(TrackerError::NotFound { .. }) => return Ok(false),
-        Err(err) => return Err(fault(err)),
+        Err(LookError::Forge(TrackerError::NotFound { .. })) => return Ok(false),
+        Err(err) => return Err(not_seen(err)),
     };
     if open {
         tracker.close(task).await.map_err(fault)?;
-    }
-    // Those who wait for it are not to wait for the next look.
-    let seen = tracker.task(task).await.map_err(fault)?;
-    let of = task.clone();
-    let known = handle.view(move |state| state.tasks.contains_key(&of)).await.map_err(stopping)?;
-    if known {
-        let input = Input::Task { task: task.clone(), facts: Box::new(seen.facts) };
-        handle.ask(input).await.map_err(stopping)?;
+        // Tasks that wait for it are not to wait for the next look.
+        looks.task(task, TaskReceiver::EngineIfKnown).await.map_err(not_seen)?;
     }
     Ok(open)
 }

@@ -1,6 +1,5 @@
-//! A session that a reaction starts, by the same way as one that somebody wishes for.
+//! A session that a reaction starts, by the same path as a request of a person.
 
-use ao_api::{NewSession, Problem};
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::PullInput;
 use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
@@ -8,11 +7,13 @@ use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
 use ao_engine::{AskError, Handle};
 use ao_ports::ErrandError;
 
-use super::{Errander, done, stopping, there};
+use super::{DaemonJobs, done, stopping};
+use crate::error::DaemonError;
+use crate::spawn::SpawnDraft;
 
-/// What is wished for.
+/// The requested session.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct RequestedSession<'a> {
     pub(super) project: &'a ProjectId,
     pub(super) pull: Option<&'a PullId>,
     pub(super) agent: Option<&'a str>,
@@ -20,20 +21,24 @@ pub(super) struct Wish<'a> {
     pub(super) prompt: &'a str,
 }
 
-/// Who is there already.
-struct There {
+/// The session that exists already.
+struct ExistingSession {
     session: SessionId,
     name: String,
     live: bool,
-    /// Its task is what is wished for, so it need not be told.
+    /// True if its task is the requested one, so that it needs no message.
     has_it: bool,
 }
 
-impl Errander {
+impl DaemonJobs {
     /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
     /// name, so a second time finds the first one.
-    pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
-        let handle = self.engine().await?.handle;
+    pub(super) async fn spawn(
+        &self,
+        errand: ErrandId,
+        wish: RequestedSession<'_>,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let handle = &self.deps.handle;
         let project = wish.project.clone();
         let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
         if let Some(stopped) = stopped.await.map_err(stopping)? {
@@ -46,31 +51,31 @@ impl Errander {
         let prompt = wish.prompt.to_owned();
         let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
         if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
-            return bring(self, &handle, there, errand, wish).await;
+            return bring(self, handle, there, errand, wish).await;
         }
-        let host = there_is_host(self).await?;
-        let new = NewSession {
-            project_id: Some(wish.project.to_string()),
+        self.deps.config.applied().await;
+        let draft = SpawnDraft {
+            project: Some(wish.project.to_string()),
             title: Some(wish.title.to_owned()),
             prompt: Some(wish.prompt.to_owned()),
             agent: wish.agent.map(str::to_owned),
             claim_pr: wish.pull.map(|pull| pull.number),
             name,
-            ..NewSession::default()
+            ..SpawnDraft::default()
         };
-        let order = host.order(&new).await.map_err(refused)?;
+        let order = self.deps.spawn.order(draft).await.map_err(refused)?;
         match handle.ask(Input::Spawn(Box::new(order))).await {
             Ok(receipt) => {
                 let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
                 if let (Some(pull), Some(session)) = (wish.pull, made) {
-                    claim(&handle, pull, session).await?;
+                    claim(handle, pull, session).await?;
                 }
                 Ok(done("an agent was started"))
             }
-            // Between the look and the order somebody else was faster.
+            // Another request was faster between the look and the order.
             Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
                 match handle.view(look).await.map_err(stopping)? {
-                    Some(there) => bring(self, &handle, there, errand, wish).await,
+                    Some(there) => bring(self, handle, there, errand, wish).await,
                     None => Ok(done(format!("`{name}` is there already"))),
                 }
             }
@@ -80,17 +85,13 @@ impl Errander {
     }
 }
 
-pub(super) async fn there_is_host(
-    errander: &Errander,
-) -> Result<std::sync::Arc<dyn crate::Host>, ErrandError> {
-    let host =
-        there(errander.host.subscribe(), "there is no configuration that an agent could be started by")
-            .await?;
-    host.upgrade().ok_or_else(|| ErrandError::Later("the daemon is ending".into()))
-}
-
 /// The session that has the pull request's branch, or that this errand has made before.
-fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prompt: &str) -> Option<There> {
+fn there_already(
+    state: &State,
+    pull: Option<&PullId>,
+    named: Option<&str>,
+    prompt: &str,
+) -> Option<ExistingSession> {
     let session = match (pull.and_then(|pull| state.pulls.get(pull)), named) {
         (Some(pull), _) => {
             let owner =
@@ -103,7 +104,7 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
         (None, Some(name)) => state.session_named(name),
         (None, None) => None,
     }?;
-    Some(There {
+    Some(ExistingSession {
         session: session.id,
         name: session.spec.name.clone(),
         live: session.is_live(),
@@ -111,16 +112,16 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
     })
 }
 
-/// Sees to it that the one that is there works, answers for the pull request, and knows what is wanted now.
+/// Makes the existing session work, own the pull request, and know the request.
 ///
-/// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
-/// it came to be. The message goes by the errand's own key.
+/// Each step is idempotent and always taken, because a crash between two of them must lose none. The message has the
+/// job's own key.
 async fn bring(
-    errander: &Errander,
+    jobs: &DaemonJobs,
     handle: &Handle,
-    there: There,
+    there: ExistingSession,
     errand: ErrandId,
-    wish: Wish<'_>,
+    wish: RequestedSession<'_>,
 ) -> Result<ErrandOutcome, ErrandError> {
     let session = there.session;
     let tell = async |input| match handle.ask(Input::Session { session, input }).await {
@@ -132,8 +133,8 @@ async fn bring(
         let look = handle.view(move |state| state.sessions.get(&session).cloned());
         let gone = look.await.map_err(stopping)?.ok_or_else(|| ErrandError::Never("it is gone".into()))?;
         // As for a person who asks: in the runtime that is configured now, if that can hold its agent.
-        let host = there_is_host(errander).await?;
-        let runtime = host.runtime_of(&gone, None).await.map_err(refused)?;
+        jobs.deps.config.applied().await;
+        let runtime = jobs.deps.spawn.runtime_of(&gone, None).await.map_err(refused)?;
         tell(SessionInput::RestoreIn { runtime }).await?;
     }
     if let Some(pull) = wish.pull {
@@ -155,7 +156,7 @@ async fn bring(
     Ok(done(format!("`{}` {how}", there.name)))
 }
 
-/// Lets the new one answer for the pull request. Whoever did before and has ended does so no more.
+/// Makes the new session the owner of the pull request, in place of an owner that has ended.
 async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), ErrandError> {
     let of = pull.clone();
     let before = handle.view(move |state| {
@@ -167,13 +168,13 @@ async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(),
         let input = PullInput::Release { session: before };
         handle.ask(Input::Pull { pull: pull.clone(), input }).await.ok();
     }
-    // If it is somebody else's by now, that one works on it.
+    // If it has another owner by now, that one works on it.
     handle.ask(Input::Pull { pull: pull.clone(), input: PullInput::Claim { session } }).await.ok();
     Ok(())
 }
 
-/// A name that tells what it is for, and that no other errand gives.
-fn name(errand: ErrandId, wish: Wish<'_>) -> String {
+/// Returns a name that describes the purpose and that no other job uses.
+fn name(errand: ErrandId, wish: RequestedSession<'_>) -> String {
     let slug = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let words: String = wish.title.chars().map(slug).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
@@ -182,12 +183,10 @@ fn name(errand: ErrandId, wish: Wish<'_>) -> String {
     [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
 }
 
-/// What a refused wish means: whoever could grant it later is asked later.
-pub(super) fn refused(problem: Problem) -> ErrandError {
-    let why = problem.title.clone();
-    if problem.status >= 500 && problem.status != 501 {
-        ErrandError::Later(why)
-    } else {
-        ErrandError::Never(why)
+/// Returns what a refused draft means for a job: what may pass is tried later.
+pub(super) fn refused(err: DaemonError) -> ErrandError {
+    match err.kind.may_pass() {
+        true => ErrandError::Later(err.to_string()),
+        false => ErrandError::Never(err.to_string()),
     }
 }

@@ -1,7 +1,8 @@
-//! Looks at what is worth asking about, and tells the engine what was seen.
+//! Looks at what is worth a look, and reports it to the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
@@ -11,35 +12,46 @@ use ao_engine::AskError;
 use ao_ports::{HintReceiver as _, LookHint, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
-use super::Forges;
+use super::ProjectLooks;
 use crate::cleanup::tree_of;
 
-/// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
+/// The number of open tasks of a project that are known at a time: those that changed last.
 const OPEN_TASKS: usize = 5_000;
 
-/// Why nothing was seen.
+/// The reason why a look saw nothing.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LookError {
+pub enum LookError {
     #[error("{0}")]
     NoForge(String),
+    #[error("{0}")]
+    NoTracker(String),
     #[error(transparent)]
     Forge(#[from] TrackerError),
     #[error(transparent)]
     Engine(#[from] AskError),
 }
 
-/// What came of a look.
+/// The engine's part in a look at a task. It keeps in memory what is worked on or waited for, not every issue there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskReceiver {
+    /// The engine hears of it.
+    Engine,
+    /// The engine hears of it if it knows it already.
+    EngineIfKnown,
+}
+
+/// The result of a look.
 #[derive(Debug, Default)]
-struct Looked {
+struct LookResult {
     seen: Vec<(PullId, PullFacts)>,
     /// Those of which could not be read what they add; that is to be repeated.
     unread: BTreeSet<PullId>,
 }
 
-impl Forges {
+impl ProjectLooks {
     /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
     /// takes long in one of them holds up no other.
-    pub(crate) async fn run(self: Arc<Forges>) {
+    pub(crate) async fn run(self: Arc<ProjectLooks>) {
         tokio::join!(self.clone().look(), async {
             if let Err(err) = self.after_landings().await {
                 tracing::warn!(%err, "a policy that lands is read with the next look only");
@@ -47,7 +59,7 @@ impl Forges {
         });
     }
 
-    async fn look(self: Arc<Forges>) {
+    async fn look(self: Arc<ProjectLooks>) {
         let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
         let mut looks = JoinSet::new();
         let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
@@ -79,7 +91,7 @@ impl Forges {
                             .settled(LookHint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
                         let seen = self.see_open_tasks(&project).await;
-                        // What was in the list has just been told; only the others have to be asked for one by one.
+                        // The engine has the listed tasks already; only the others need a look of their own.
                         let known = self.tasks_of(&project).await.unwrap_or_default();
                         tasks.extend(left_to_ask(known, seen.as_ref().ok()));
                         // Where there are no issues, the pull requests may still have to be asked for again.
@@ -106,7 +118,7 @@ impl Forges {
         }
     }
 
-    async fn look_into(self: Arc<Forges>, project: ProjectId, pulls: BTreeSet<PullId>) {
+    async fn look_into(self: Arc<ProjectLooks>, project: ProjectId, pulls: BTreeSet<PullId>) {
         let pulls: Vec<PullId> = pulls.into_iter().collect();
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
@@ -125,15 +137,15 @@ impl Forges {
     }
 
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
-    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
-        let Looked { seen, unread } = self.look_and_tell(pulls).await?;
+    pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
+        let LookResult { seen, unread } = self.look_and_tell(pulls).await?;
         unread.into_iter().for_each(|pull| self.asked.again(LookHint::Pull(pull)));
         Ok(seen)
     }
 
-    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<Looked, LookError> {
-        let Some(first) = pulls.first() else { return Ok(Looked::default()) };
-        let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
+    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<LookResult, LookError> {
+        let Some(first) = pulls.first() else { return Ok(LookResult::default()) };
+        let scm = self.scm(&first.project)?;
         let turn = {
             let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
             looking.entry(first.project.clone()).or_default().clone()
@@ -150,7 +162,7 @@ impl Forges {
             self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
         }
         let unread = self.look_through(&*scm, &seen).await?;
-        Ok(Looked { seen, unread })
+        Ok(LookResult { seen, unread })
     }
 
     /// Looks at all open tasks of a project that picks them up by itself, and returns which those are.
@@ -158,7 +170,7 @@ impl Forges {
         if !self.picks_up(project).await? {
             return Ok(BTreeSet::new());
         }
-        let tracker = self.tracker(project).map_err(LookError::NoForge)?;
+        let tracker = self.tracker(project)?;
         let open = TaskFilter { closed: Some(false), limit: OPEN_TASKS, ..TaskFilter::default() };
         let tasks = match tracker.list(project, &open).await {
             Err(TrackerError::Unsupported { .. }) => self.changed_tasks(&*tracker, project).await?,
@@ -172,7 +184,7 @@ impl Forges {
         Ok(listed)
     }
 
-    /// What a tracker that cannot be asked for a list tells: everything that ever changed, page by page.
+    /// Lists the open tasks of a tracker that cannot list: all changes ever, page by page.
     async fn changed_tasks(
         &self,
         tracker: &dyn Tracker,
@@ -189,7 +201,7 @@ impl Forges {
         }
     }
 
-    /// Whether a project begins tasks without anybody's word.
+    /// Returns true if a project starts tasks by itself.
     async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
         let of = project.clone();
         let picks = move |state: &State| {
@@ -198,7 +210,7 @@ impl Forges {
         Ok(self.handle.view(picks).await?)
     }
 
-    /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.
+    /// Looks at a task and at those that wait for it, as far as the engine needs them.
     async fn see_task(&self, hinted: &TaskId) -> Result<(), LookError> {
         let changed = hinted.clone();
         let concerned = self.handle.view(move |state| {
@@ -213,30 +225,52 @@ impl Forges {
             concerned.extend(picked_up.then(|| changed.clone()));
             concerned
         });
-        let tracker = self.tracker(&hinted.project).map_err(LookError::NoForge)?;
         for task in concerned.await? {
-            let seen = match tracker.task(&task).await {
-                // It is gone, which says nothing about the work on it; but none is begun any more.
-                Err(TrackerError::NotFound { .. }) => {
-                    self.gone(task).await?;
-                    continue;
-                }
-                seen => seen?,
-            };
-            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts) }).await?;
+            match self.task(&task, TaskReceiver::Engine).await {
+                // It does not affect the work on it, but no new work starts.
+                Ok(_) | Err(LookError::Forge(TrackerError::NotFound { .. })) => {}
+                Err(err) => return Err(err),
+            }
         }
         Ok(())
     }
 
-    /// Lets the engine forget a task that is gone and that nobody works on.
-    async fn gone(&self, task: TaskId) -> Result<(), LookError> {
+    /// Looks at a task, and gives the engine what was seen. A task that is gone is closed for the engine, unless a session
+    /// works on it.
+    pub async fn task(&self, id: &TaskId, receiver: TaskReceiver) -> Result<TaskSeen, LookError> {
+        let seen = match self.tracker(&id.project)?.task(id).await {
+            Err(err @ TrackerError::NotFound { .. }) => {
+                self.close_missing(id).await?;
+                return Err(err.into());
+            }
+            seen => seen?,
+        };
+        // Of the names that an issue can be called by, the tracker knows the one that counts.
+        let task = seen.task.clone();
         let of = task.clone();
+        let takes = match receiver {
+            TaskReceiver::Engine => true,
+            TaskReceiver::EngineIfKnown => {
+                self.handle.view(move |state| state.tasks.contains_key(&of)).await?
+            }
+        };
+        if takes {
+            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts.clone()) }).await?;
+        }
+        Ok(seen)
+    }
+
+    /// Lets the engine forget a task that is gone and that no session works on.
+    async fn close_missing(&self, id: &TaskId) -> Result<(), LookError> {
+        let of = id.clone();
         let idle = self.handle.view(move |state| {
             state.tasks.get(&of).filter(|_| state.live_session_of(&of).is_none()).cloned()
         });
         if let Some(known) = idle.await? {
-            let facts = TaskFacts { closed: true, observed: self.ground.clock.now(), ..known };
-            self.handle.ask(Input::Task { task, facts: Box::new(facts) }).await?;
+            // Later than what is known, also if that was seen in this very moment: or it would be passed over.
+            let observed = self.deps.clock.now().max(known.observed + Duration::from_millis(1));
+            let facts = TaskFacts { closed: true, observed, ..known };
+            self.handle.ask(Input::Task { task: id.clone(), facts: Box::new(facts) }).await?;
         }
         Ok(())
     }
@@ -262,8 +296,9 @@ impl Forges {
         Ok(known.await?)
     }
 
-    /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
-    pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
+    /// Looks at the branches that agents are on. An agent may have renamed its branch, or switched to another one,
+    /// and branches decide who owns a pull request.
+    pub async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
         let trees = self.handle.view(move |state| {
             let Some(project) = state.projects.get(&of) else { return vec![] };
@@ -281,15 +316,15 @@ impl Forges {
         }
     }
 
-    /// What came of a look; one that got no answer is repeated later. Where there is nobody to ask, nobody is: whoever is
-    /// configured next is asked about everything anyhow.
+    /// Handles the result of a look; one that failed is repeated later. Without a forge it is not repeated: the next
+    /// one that is configured is asked about everything anyway.
     fn settled<T>(&self, hint: LookHint, outcome: Result<T, &LookError>) -> Option<T> {
         match outcome {
             Ok(done) => {
                 self.asked.answered(&hint);
                 Some(done)
             }
-            Err(LookError::NoForge(_)) => {
+            Err(LookError::NoForge(_) | LookError::NoTracker(_)) => {
                 self.asked.answered(&hint);
                 None
             }
@@ -302,7 +337,8 @@ impl Forges {
     }
 }
 
-/// The known tasks that a list of open ones said nothing about: closed, gone, or too many for it. All, if there is no list.
+/// Returns the known tasks that a list of open ones has not: closed, gone, or too many for it. All, if there is no
+/// list.
 fn left_to_ask(known: Vec<TaskId>, listed: Option<&BTreeSet<TaskId>>) -> impl Iterator<Item = TaskId> {
     known.into_iter().filter(move |task| listed.is_none_or(|listed| !listed.contains(task)))
 }

@@ -1,4 +1,4 @@
-//! Which forge and which tracker a project has, made from its configuration.
+//! Makes the forge and the tracker of a project from its configuration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::Ground;
-use super::masked::Discreet;
-use crate::config::Known;
+use super::ForgeDeps;
+use super::masked::MaskedPort;
+use crate::config::KnownProject;
 use crate::registry;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
 const LATELY: Duration = Duration::from_secs(10 * 60);
-/// How long the engine may take to say who is at work.
+/// The time limit for the engine's answer about sessions at work.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a project's configuration wants of its forge and its tracker.
+/// The configuration of a project's forge and tracker.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct ForgeConfig {
     scm: String,
     tracker: String,
-    /// Whether issues are files of the repository.
+    /// True if issues are files of the repository.
     files: bool,
     pub(crate) repository: Utf8PathBuf,
-    /// What the configuration says must hold before anything is merged.
+    /// The configured conditions of a merge.
     pub(crate) policy: Option<PolicyConfig>,
     pub(crate) default_branch: String,
     pub(crate) checks: Vec<CheckSpec>,
     pub(crate) strategy: LandingStrategy,
 }
 
-impl Wanted {
-    pub(crate) fn of(known: &Known, env: &Env) -> Wanted {
+impl ForgeConfig {
+    pub(crate) fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
         let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
-        Wanted {
+        ForgeConfig {
             scm: effective.scm.plugin.clone(),
             tracker: effective.tracker.plugin.clone(),
             files: keep == Some("files"),
@@ -72,8 +72,8 @@ fn spec(check: &CheckConfig, env: &Env) -> CheckSpec {
 
 pub(super) async fn scm(
     project: &ProjectId,
-    wanted: &Wanted,
-    ground: &Ground,
+    wanted: &ForgeConfig,
+    deps: &ForgeDeps,
     handle: &Handle,
 ) -> Result<Arc<dyn Scm>, String> {
     if !registry::catalog().has(PluginSlot::Scm, &wanted.scm) {
@@ -85,26 +85,26 @@ pub(super) async fn scm(
         default_branch: wanted.default_branch.clone(),
         checks: wanted.checks.clone(),
         strategy: wanted.strategy,
-        queues: ground.queues.clone(),
+        queues: deps.queues.clone(),
         settings: ao_git::Settings::default(),
         witness: Some(Arc::new(AtWork {
             project: project.clone(),
             handle: handle.clone(),
-            clock: ground.clock.clone(),
+            clock: deps.clock.clone(),
         })),
     };
-    let runner = Arc::new(ground.runner.clone());
-    let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
+    let runner = Arc::new(deps.runner.clone());
+    let scm = LocalScm::open(options, deps.records.clone(), runner, deps.clock.clone())
         .await
         .map_err(|err| err.to_string())?;
     let scm: Arc<dyn Scm> = Arc::new(scm);
-    Ok(Arc::new(Discreet(scm)))
+    Ok(Arc::new(MaskedPort(scm)))
 }
 
 pub(super) fn tracker(
     project: &ProjectId,
-    wanted: &Wanted,
-    ground: &Ground,
+    wanted: &ForgeConfig,
+    deps: &ForgeDeps,
 ) -> Result<Arc<dyn Tracker>, String> {
     if !registry::catalog().has(PluginSlot::Tracker, &wanted.tracker) {
         return Err(not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker));
@@ -114,12 +114,12 @@ pub(super) fn tracker(
         false => Keep::Store,
     };
     let options = TrackerOptions { project: project.clone(), keep };
-    let tracker = LocalTracker::new(options, ground.records.clone(), ground.clock.clone());
+    let tracker = LocalTracker::new(options, deps.records.clone(), deps.clock.clone());
     let tracker: Arc<dyn Tracker> = Arc::new(tracker);
-    Ok(Arc::new(Discreet(tracker)))
+    Ok(Arc::new(MaskedPort(tracker)))
 }
 
-/// Who is at work in a project, as the engine knows it.
+/// Finds the sessions at work in a project, as the engine knows them.
 struct AtWork {
     project: ProjectId,
     handle: Handle,
@@ -141,7 +141,7 @@ impl Witness for AtWork {
         });
         match tokio::time::timeout(PATIENCE, names).await {
             Ok(Ok(names)) => names,
-            // Nobody can say that nobody was.
+            // Without an answer, a session may be at work.
             _ => vec!["unknown".to_owned()],
         }
     }

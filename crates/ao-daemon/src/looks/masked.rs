@@ -1,9 +1,9 @@
-//! The edge of the forges and trackers, where secrets are taken out of what people and agents say there: before a word is
-//! handed to one, and so before it is kept there, and as soon as one tells a word, which may come from a commit, a file of
-//! the repository or another service.
+//! The edge of the forges and trackers, where secrets are masked in the texts of people and agents: before a text is
+//! handed to one, and so before it is stored there, and as soon as one returns a text, which may come from a commit,
+//! a file of the repository or another service.
 //!
-//! Told as they are, and kept nowhere: what policies look for secrets in ([`Scm::diff_at`]), and what is only looked through for
-//! names of issues ([`Scm::words`]).
+//! Returned as they are, and stored nowhere: diffs in which policies look for secrets ([`Scm::diff_at`]), and texts
+//! that are only searched for names of issues ([`Scm::words`]).
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use async_trait::async_trait;
 
 use crate::secrets::known;
 
-/// A forge or a tracker that hears and tells no secrets.
-pub(super) struct Discreet<T: ?Sized>(pub(super) Arc<T>);
+/// A forge or a tracker that neither gets nor returns secrets.
+pub(super) struct MaskedPort<T: ?Sized>(pub(super) Arc<T>);
 
-/// Something with words of others in it.
-trait Words {
+/// A value with texts of others in it.
+trait MaskTexts {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String));
 
     fn masked(mut self) -> Self
@@ -41,25 +41,25 @@ trait Words {
     }
 }
 
-impl Words for String {
+impl MaskTexts for String {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(self);
     }
 }
 
-impl<T: Words> Words for Vec<T> {
+impl<T: MaskTexts> MaskTexts for Vec<T> {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.iter_mut().for_each(|one| one.each(pass));
     }
 }
 
-impl<T: Words> Words for Option<T> {
+impl<T: MaskTexts> MaskTexts for Option<T> {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.iter_mut().for_each(|one| one.each(pass));
     }
 }
 
-impl<T: Words, E: Words> Words for Result<T, E> {
+impl<T: MaskTexts, E: MaskTexts> MaskTexts for Result<T, E> {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         match self {
             Ok(told) => told.each(pass),
@@ -68,15 +68,15 @@ impl<T: Words, E: Words> Words for Result<T, E> {
     }
 }
 
-impl Words for usize {
+impl MaskTexts for usize {
     fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
 }
 
-impl Words for () {
+impl MaskTexts for () {
     fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
 }
 
-impl Words for TrackerError {
+impl MaskTexts for TrackerError {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         match self {
             TrackerError::NotFound { what: text }
@@ -90,7 +90,7 @@ impl Words for TrackerError {
     }
 }
 
-impl Words for ScmError {
+impl MaskTexts for ScmError {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         match self {
             ScmError::Forge(err) => err.each(pass),
@@ -99,7 +99,7 @@ impl Words for ScmError {
     }
 }
 
-impl Words for TaskSeen {
+impl MaskTexts for TaskSeen {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.facts.title);
         pass(&mut self.body);
@@ -108,72 +108,72 @@ impl Words for TaskSeen {
     }
 }
 
-impl Words for TaskPage {
+impl MaskTexts for TaskPage {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.tasks.each(pass);
     }
 }
 
-impl Words for NewTask {
+impl MaskTexts for NewTask {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.title);
         pass(&mut self.body);
     }
 }
 
-impl Words for TaskEdit {
+impl MaskTexts for TaskEdit {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.title.each(pass);
         self.body.each(pass);
     }
 }
 
-impl Words for NewPull {
+impl MaskTexts for NewPull {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.title);
         pass(&mut self.body);
     }
 }
 
-impl Words for PullEdit {
+impl MaskTexts for PullEdit {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.title.each(pass);
         self.body.each(pass);
     }
 }
 
-impl Words for NewComment {
+impl MaskTexts for NewComment {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.body);
     }
 }
 
-impl Words for NewReview {
+impl MaskTexts for NewReview {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.body);
         self.comments.iter_mut().for_each(|comment| pass(&mut comment.body));
     }
 }
 
-impl Words for ThreadReply {
+impl MaskTexts for ThreadReply {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.text);
     }
 }
 
-impl Words for PullRow {
+impl MaskTexts for PullRow {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.title);
     }
 }
 
-impl Words for (PullId, PullFacts) {
+impl MaskTexts for (PullId, PullFacts) {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.1.each_text(pass);
     }
 }
 
-impl Words for CheckRun {
+impl MaskTexts for CheckRun {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         pass(&mut self.command);
         self.why.each(pass);
@@ -186,7 +186,7 @@ impl Words for CheckRun {
     }
 }
 
-impl Words for PullDetail {
+impl MaskTexts for PullDetail {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         self.facts.each_text(pass);
         pass(&mut self.body);
@@ -196,7 +196,7 @@ impl Words for PullDetail {
     }
 }
 
-impl Words for TestOutcome {
+impl MaskTexts for TestOutcome {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         if let TestOutcome::Red { output, between } = self {
             pass(output);
@@ -205,7 +205,7 @@ impl Words for TestOutcome {
     }
 }
 
-impl Words for MergeOutcome {
+impl MaskTexts for MergeOutcome {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         if let MergeOutcome::Refused { why, .. } = self {
             pass(why);
@@ -214,7 +214,7 @@ impl Words for MergeOutcome {
 }
 
 #[async_trait]
-impl Tracker for Discreet<dyn Tracker> {
+impl Tracker for MaskedPort<dyn Tracker> {
     fn abilities(&self) -> TrackerAbilities {
         self.0.abilities()
     }
@@ -280,7 +280,7 @@ impl Tracker for Discreet<dyn Tracker> {
 }
 
 #[async_trait]
-impl Scm for Discreet<dyn Scm> {
+impl Scm for MaskedPort<dyn Scm> {
     fn abilities(&self) -> ScmAbilities {
         self.0.abilities()
     }

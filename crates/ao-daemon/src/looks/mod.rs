@@ -1,14 +1,15 @@
 //! The forges and trackers of the projects: made as configured, watched, and looked at whenever something is worth asking.
 //!
 //! ```text
-//!  configuration ──► Forges ──► a Scm and a Tracker for each project ──► slots of the engine, routes of the API
+//!  configuration ──► Looks ──► a Scm and a Tracker for each project ──► slots of the engine, routes of the API
 //!                                  │ watch                     ▲ one look at a time for each project
 //!                                  ▼ hints                     │
-//!                               Asked (a set, so that a burst is one question) ──► look ──► Input ──► engine
+//!                               PendingLooks (a set, so that a burst is one question) ──► look ──► Input ──► engine
 //! ```
 //!
 //! Which forge it is matters in `make.rs` alone.
 
+mod import;
 mod look;
 mod make;
 mod masked;
@@ -25,55 +26,67 @@ use ao_ports::{Clock, HintReceiver, LookHint, Records, Scm, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
-pub(crate) use self::look::LookError;
-pub(crate) use self::make::Wanted;
-use self::pending::Asked;
+pub use self::import::{ImportFormat, ImportResult, Outcome};
+pub use self::look::{LookError, TaskReceiver};
+pub(crate) use self::make::ForgeConfig;
+use self::pending::PendingLooks;
 use crate::{chores, policy};
 
 /// The forges and trackers of all projects.
-pub(crate) struct Forges {
+pub struct ProjectLooks {
     pub(crate) handle: Handle,
-    pub(crate) ground: Ground,
+    pub(crate) deps: ForgeDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<PendingLooks>,
+    /// Adapters of the embedding program. They come before what is configured, and are not looked at by themselves.
+    own: OwnAdapters,
     /// Both are held for a few instructions only.
-    projects: Mutex<BTreeMap<ProjectId, Project>>,
+    projects: Mutex<BTreeMap<ProjectId, ProjectAdapters>>,
     watching: Mutex<JoinSet<()>>,
     /// One look at a time for each project: of two, the earlier one could arrive last and be believed.
     looking: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
     /// The same for reading the policies.
     pub(crate) reading: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
-    /// What was last read of the policies.
+    /// The policies as they were last read.
     policies: Mutex<BTreeMap<ProjectId, policy::ReadPolicy>>,
 }
 
-/// What every forge stands on.
+/// Forges and trackers that the embedding program has made.
+#[derive(Default)]
+pub(crate) struct OwnAdapters {
+    pub(crate) scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    pub(crate) trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
+}
+
+/// The parts that every forge is made with.
 #[derive(Clone)]
-pub(crate) struct Ground {
+pub(crate) struct ForgeDeps {
     pub(crate) records: Arc<dyn Records>,
     pub(crate) runner: Runner,
     pub(crate) queues: Arc<Queues>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What one project has.
-pub(crate) struct Project {
-    pub(crate) wanted: Wanted,
+/// The adapters of one project.
+pub(crate) struct ProjectAdapters {
+    pub(crate) wanted: ForgeConfig,
     scm: Result<Arc<dyn Scm>, String>,
     tracker: Result<Arc<dyn Tracker>, String>,
     watches: Vec<AbortHandle>,
 }
 
-impl Forges {
+impl ProjectLooks {
     pub(crate) fn new(
         handle: Handle,
-        ground: Ground,
+        deps: ForgeDeps,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    ) -> Forges {
-        Forges {
+        own: OwnAdapters,
+    ) -> ProjectLooks {
+        ProjectLooks {
             handle,
-            ground,
+            deps,
             workspaces,
+            own,
             asked: Arc::default(),
             projects: Mutex::default(),
             watching: Mutex::default(),
@@ -83,9 +96,10 @@ impl Forges {
         }
     }
 
-    /// Makes the forges and trackers that are wanted. What has not changed stays as it is. One that cannot be made says why
-    /// to whoever needs it, and stops nothing else.
-    pub(crate) async fn configure(&self, wanted: BTreeMap<ProjectId, Wanted>) {
+    /// Makes the configured forges and trackers. Unchanged ones stay as they are. One that cannot be made returns the
+    /// reason to its callers, and stops nothing else.
+    pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>) {
+        wanted.retain(|id, _| !self.own.scms.contains_key(id));
         let gone: Vec<ProjectId> = {
             let projects = self.projects();
             projects.keys().filter(|id| !wanted.contains_key(id)).cloned().collect()
@@ -97,16 +111,16 @@ impl Forges {
             if self.projects().get(&id).is_some_and(|known| known.wanted == wanted) {
                 continue;
             }
-            // The one before stays until its successor is made: whoever calls meanwhile finds a forge.
-            let scm = make::scm(&id, &wanted, &self.ground, &self.handle).await;
-            let tracker = make::tracker(&id, &wanted, &self.ground);
+            // The previous one stays until its successor is made, so that callers always find a forge.
+            let scm = make::scm(&id, &wanted, &self.deps, &self.handle).await;
+            let tracker = make::tracker(&id, &wanted, &self.deps);
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {
                 let tidies = chores::tidy_merged(
                     self.handle.clone(),
                     id.clone(),
                     scm.clone(),
-                    self.ground.clock.clone(),
+                    self.deps.clock.clone(),
                 );
                 watches.push(self.watching().spawn(tidies));
                 let (scm, hints) = (scm.clone(), self.hints());
@@ -116,41 +130,46 @@ impl Forges {
                 let (tracker, hints) = (tracker.clone(), self.hints());
                 watches.push(self.watching().spawn(async move { tracker.watch(hints).await }));
             }
-            let before = self.projects().insert(id.clone(), Project { wanted, scm, tracker, watches });
+            let before =
+                self.projects().insert(id.clone(), ProjectAdapters { wanted, scm, tracker, watches });
             if let Some(before) = before {
                 before.watches.iter().for_each(AbortHandle::abort);
             }
-            // Whatever has happened while nobody watched.
+            // Changes from before the watch began.
             self.asked.hint(LookHint::Project(id));
         }
     }
 
-    /// Where the pull requests of a project live, or why that is nowhere.
-    pub(crate) fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, String> {
-        match self.projects().get(project) {
-            Some(known) => known.scm.clone(),
-            None => Err(format!("there is no project `{project}`")),
+    /// Returns the forge of a project.
+    pub fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, LookError> {
+        match (self.own.scms.get(project), self.projects().get(project)) {
+            (Some(own), _) => Ok(own.clone()),
+            (None, Some(known)) => known.scm.clone().map_err(LookError::NoForge),
+            (None, None) => Err(LookError::NoForge(format!("there is no project `{project}`"))),
         }
     }
 
-    pub(crate) fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, String> {
-        match self.projects().get(project) {
-            Some(known) => known.tracker.clone(),
-            None => Err(format!("there is no project `{project}`")),
+    /// Returns the tracker of a project.
+    pub fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, LookError> {
+        match (self.own.trackers.get(project), self.projects().get(project)) {
+            (Some(own), _) => Ok(own.clone()),
+            (None, Some(known)) => known.tracker.clone().map_err(LookError::NoTracker),
+            (None, None) => Err(LookError::NoTracker(format!("there is no project `{project}`"))),
         }
     }
 
     /// Those that the engine can merge at.
     pub(crate) fn scms(&self) -> BTreeMap<ProjectId, Arc<dyn Scm>> {
         let projects = self.projects();
-        projects.iter().filter_map(|(id, known)| Some((id.clone(), known.scm.clone().ok()?))).collect()
+        let made = projects.iter().filter_map(|(id, known)| Some((id.clone(), known.scm.clone().ok()?)));
+        made.chain(self.own.scms.clone()).collect()
     }
 
     /// Ends the watches and what the checks run.
     pub(crate) async fn stop(&self) {
         let mut watching = std::mem::take(&mut *self.watching());
         watching.shutdown().await;
-        self.ground.runner.stop().await;
+        self.deps.runner.stop().await;
     }
 
     /// Has everything of a project looked at, because what is of interest there has changed.
@@ -169,7 +188,7 @@ impl Forges {
         self.policies().remove(project);
     }
 
-    pub(crate) fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectId, Project>> {
+    pub(crate) fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectId, ProjectAdapters>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,8 +201,8 @@ impl Forges {
     }
 }
 
-impl fmt::Debug for Forges {
+impl fmt::Debug for ProjectLooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forges").field("projects", &self.projects().keys()).finish_non_exhaustive()
+        f.debug_struct("ProjectLooks").field("projects", &self.projects().keys()).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
-//! What is worth asking about. A set and not a queue: a hundred hints at one pull request are one question.
+//! Looks that are due. A set and not a queue: a hundred hints at one pull request are one look.
 //!
-//! A question that got no answer comes back later, and less and less often.
+//! A look that failed comes back later, and less and less often.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,31 +10,31 @@ use ao_ports::{HintReceiver, LookHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long a question without an answer waits at first, and at most.
+/// The first and the longest pause before a failed look is repeated.
 const FIRST: Duration = Duration::from_secs(5);
 const MOST: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct PendingLooks {
     /// Held for a few instructions only.
-    open: Mutex<Open>,
+    open: Mutex<DueLooks>,
     some: Notify,
 }
 
 /// No larger than what there is to ask about.
 #[derive(Debug, Default)]
-struct Open {
+struct DueLooks {
     now: BTreeSet<LookHint>,
-    later: BTreeMap<LookHint, Later>,
+    later: BTreeMap<LookHint, RetryTime>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Later {
+struct RetryTime {
     at: Instant,
     wait: Duration,
 }
 
-impl Asked {
+impl PendingLooks {
     /// Waits until there is something, and takes all of it.
     pub(crate) async fn take(&self) -> BTreeSet<LookHint> {
         loop {
@@ -57,39 +57,39 @@ impl Asked {
         }
     }
 
-    /// Asks again later: nobody has answered.
+    /// Schedules a failed look again, later.
     pub(crate) fn again(&self, hint: LookHint) {
         let mut open = self.open();
         let wait = open.later.get(&hint).map_or(FIRST, |later| (later.wait * 2).min(MOST));
-        open.later.insert(hint, Later { at: Instant::now() + wait, wait });
+        open.later.insert(hint, RetryTime { at: Instant::now() + wait, wait });
         drop(open);
         self.some.notify_one();
     }
 
-    /// Forgets that a question had no answer: it has one now, or there is nobody to ask.
+    /// Forgets the failures of a look: it succeeded, or there is no forge to ask.
     pub(crate) fn answered(&self, hint: &LookHint) {
         self.open().later.remove(hint);
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, DueLooks> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
+impl DueLooks {
     /// Takes what is to be asked now. What has waited stays known, so that its next wait is longer.
     fn due(&mut self, now: Instant) -> BTreeSet<LookHint> {
         let mut taken = std::mem::take(&mut self.now);
         for (hint, later) in self.later.iter_mut().filter(|(_, later)| later.at <= now) {
             taken.insert(hint.clone());
-            // Not before whoever asks has said what came of it.
+            // Not before the result of this look is known.
             later.at = now + MOST;
         }
         taken
     }
 }
 
-impl HintReceiver for Asked {
+impl HintReceiver for PendingLooks {
     fn hint(&self, hint: LookHint) {
         self.open().now.insert(hint);
         self.some.notify_one();
@@ -109,7 +109,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_hints_at_one_thing_are_one_question() {
-        let asked = Asked::default();
+        let asked = PendingLooks::default();
         for _ in 0..100 {
             asked.hint(hint());
         }
@@ -122,7 +122,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_gets_no_answer_is_asked_less_and_less_often() {
-        let asked = Asked::default();
+        let asked = PendingLooks::default();
         asked.hint(hint());
         let mut waits = Vec::new();
         for _ in 0..9 {

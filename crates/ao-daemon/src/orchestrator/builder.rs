@@ -11,25 +11,25 @@ use ao_ports::{Agent, Clock, Notifier, Scm};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::task::JoinSet;
 
-use super::tasks::{ListPlanner, Planner};
-use super::{Orchestrator, OrchestratorError, Ways};
+use super::tasks::{ListPlanner, TaskPlanner};
+use super::{Orchestrator, OrchestratorError, SessionAccess};
 use crate::clock::SystemClock;
 use crate::daemon::{self, Daemon};
 
-/// What an orchestrator is made of. Each slot can be filled with one's own.
-pub struct Builder {
-    options: daemon::Options,
+/// The parts of an orchestrator. Each slot takes an adapter of the embedding program.
+pub struct OrchestratorBuilder {
+    options: daemon::DaemonOptions,
     settings: DaemonSettings,
     projects: BTreeMap<ProjectId, ProjectConfig>,
-    planner: Arc<dyn Planner>,
+    planner: Arc<dyn TaskPlanner>,
     clock: Arc<dyn Clock>,
 }
 
-impl Builder {
-    pub(super) fn new(data_dir: &Utf8Path) -> Builder {
+impl OrchestratorBuilder {
+    pub(super) fn new(data_dir: &Utf8Path) -> OrchestratorBuilder {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-        Builder {
-            options: daemon::Options::new(absolute(data_dir), program),
+        OrchestratorBuilder {
+            options: daemon::DaemonOptions::new(absolute(data_dir), program),
             settings: DaemonSettings::default(),
             projects: BTreeMap::new(),
             planner: Arc::new(ListPlanner),
@@ -39,56 +39,56 @@ impl Builder {
 
     /// A repository under its care, with `main` as its default branch.
     #[must_use]
-    pub fn project(self, name: &str, path: impl AsRef<Utf8Path>) -> Builder {
+    pub fn project(self, name: &str, path: impl AsRef<Utf8Path>) -> OrchestratorBuilder {
         let path = absolute(path.as_ref()).into_string();
         let config = ProjectConfig { path, default_branch: "main".into(), ..ProjectConfig::default() };
         self.project_with(name, config)
     }
 
-    /// The same, with all that can be said of a project.
+    /// Adds a project with its whole configuration.
     #[must_use]
-    pub fn project_with(mut self, name: &str, config: ProjectConfig) -> Builder {
+    pub fn project_with(mut self, name: &str, config: ProjectConfig) -> OrchestratorBuilder {
         self.projects.insert(ProjectId::new(name), config);
         self
     }
 
-    /// An agent of one's own.
+    /// Adds an agent of the embedding program.
     #[must_use]
-    pub fn agent(mut self, name: &str, agent: Arc<dyn Agent>) -> Builder {
+    pub fn agent(mut self, name: &str, agent: Arc<dyn Agent>) -> OrchestratorBuilder {
         self.options.own_agents.insert(name.to_owned(), agent);
         self
     }
 
     /// Any program as an agent.
     #[must_use]
-    pub fn command_agent(mut self, agent: ao_agent::Options) -> Builder {
+    pub fn command_agent(mut self, agent: ao_agent::Options) -> OrchestratorBuilder {
         self.options.agents.push(agent);
         self
     }
 
     #[must_use]
-    pub fn notifier(mut self, name: &str, notifier: Arc<dyn Notifier>) -> Builder {
+    pub fn notifier(mut self, name: &str, notifier: Arc<dyn Notifier>) -> OrchestratorBuilder {
         self.options.notifiers.insert(name.to_owned(), notifier);
         self
     }
 
     /// The forge of a project.
     #[must_use]
-    pub fn scm(mut self, project: &str, scm: Arc<dyn Scm>) -> Builder {
+    pub fn scm(mut self, project: &str, scm: Arc<dyn Scm>) -> OrchestratorBuilder {
         self.options.scms.insert(ProjectId::new(project), scm);
         self
     }
 
     #[must_use]
-    pub fn planner(mut self, planner: Arc<dyn Planner>) -> Builder {
+    pub fn planner(mut self, planner: Arc<dyn TaskPlanner>) -> OrchestratorBuilder {
         self.planner = planner;
         self
     }
 
-    /// Limits, patience, and what is done about problems without anybody's word: by default an agent is told of a failed
-    /// check of its pull request.
+    /// Limits, patience, and automatic reactions to problems: by default an agent gets a message about a failed check
+    /// of its pull request.
     #[must_use]
-    pub fn settings(mut self, change: impl FnOnce(&mut DaemonSettings)) -> Builder {
+    pub fn settings(mut self, change: impl FnOnce(&mut DaemonSettings)) -> OrchestratorBuilder {
         change(&mut self.settings);
         self
     }
@@ -96,7 +96,7 @@ impl Builder {
     /// Another program than this one as the helper that holds agents: `ao`, or one that calls
     /// `ao::run_as_helper` first.
     #[must_use]
-    pub fn helper(mut self, program: impl AsRef<Path>) -> Builder {
+    pub fn helper(mut self, program: impl AsRef<Path>) -> OrchestratorBuilder {
         self.options.program = program.as_ref().to_owned();
         self
     }
@@ -117,8 +117,11 @@ impl Builder {
             let input = ProjectInput::Configure(Box::new(config));
             daemon.handle.ask(Input::Project { project, input }).await?;
         }
-        let ways =
-            Ways { handle: daemon.handle.clone(), runtimes: daemon.runtimes.clone(), clock: self.clock };
+        let ways = SessionAccess {
+            handle: daemon.handle.clone(),
+            runtimes: daemon.runtimes.clone(),
+            clock: self.clock,
+        };
         Ok(Orchestrator { daemon, ways, planner: self.planner, scms, callbacks: Mutex::new(JoinSet::new()) })
     }
 }
@@ -131,8 +134,8 @@ fn absolute(path: &Utf8Path) -> Utf8PathBuf {
         .unwrap_or_else(|| path.to_owned())
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for OrchestratorBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("OrchestratorBuilder").field("options", &self.options).finish_non_exhaustive()
     }
 }

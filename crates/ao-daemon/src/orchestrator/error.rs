@@ -1,4 +1,4 @@
-//! Why something was not done.
+//! Errors of the orchestrator.
 
 use ao_engine::AskError;
 use ao_ports::{RuntimeError, TrackerError, WorkspaceError};
@@ -8,17 +8,17 @@ use super::tasks::PlanError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrchestratorError {
-    #[error("there is no project `{0}`; name it with `Builder::project`")]
+    #[error("there is no project `{0}`; name it with `OrchestratorBuilder::project`")]
     NoProject(String),
     #[error("there is no agent `{name}`; there is {known}")]
     NoAgent { name: String, known: String },
-    #[error("the project `{0}` has no forge; give it one with `Builder::scm`")]
+    #[error("the project `{0}` has no forge; give it one with `OrchestratorBuilder::scm`")]
     NoScm(String),
     #[error("the session `{0}` is over and was put away")]
     NoSession(String),
     #[error("`{0}` is no git repository")]
     NoRepository(String),
-    /// What was asked for cannot be done now, or could not be written down.
+    /// The engine refused the request, or could not record it.
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error(transparent)]

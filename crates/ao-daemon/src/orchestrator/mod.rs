@@ -1,4 +1,4 @@
-//! The orchestrator for those who embed it: what the program `ao` does, from Rust.
+//! The orchestrator for programs that embed it: the functions of `ao`, from Rust.
 //!
 //! ```text
 //!  Orchestrator ── plan ──► tasks ── spawn ──► SessionHandle ── on_complete, send, done, output
@@ -11,7 +11,7 @@
 //! go on when that program ends, and the next one with the same folder finds them again. Everything that holds for the
 //! program holds here, because it is the same engine: confirmed messages, one deletion gate, incidents.
 //!
-//! There is no watching of forges here: whoever embeds says when to look, by [`Orchestrator::refresh_pulls`].
+//! Forges are not watched here: the embedding program decides when to look, by [`Orchestrator::refresh_pulls`].
 
 mod builder;
 mod error;
@@ -34,26 +34,26 @@ use tokio::task::JoinSet;
 
 use crate::daemon::Daemon;
 
-pub use self::builder::Builder;
+pub use self::builder::OrchestratorBuilder;
 pub use self::error::OrchestratorError;
 pub use self::pulls::{CiFailure, CiFailures};
-pub use self::session::{Completion, SessionHandle, Spawn};
-pub use self::tasks::{Issue, ListPlanner, PlanError, PlannedTask, Planner};
+pub use self::session::{SessionCompletion, SessionHandle, SessionSpawn};
+pub use self::tasks::{ListPlanner, PlanError, PlanGoal, PlannedTask, TaskPlanner};
 pub use self::workspace::{NewWorkspace, WorkspaceHandle};
 
 /// Many agents at once, steered by the program that embeds it.
 pub struct Orchestrator {
     daemon: Daemon,
-    ways: Ways,
-    planner: Arc<dyn Planner>,
+    ways: SessionAccess,
+    planner: Arc<dyn TaskPlanner>,
     scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// The callbacks of those who wait for something. They end with the orchestrator.
     callbacks: Mutex<JoinSet<()>>,
 }
 
-/// What it takes to reach sessions, for those who outlive a call.
+/// The means to reach sessions, for handles that outlive a call.
 #[derive(Clone)]
-struct Ways {
+struct SessionAccess {
     handle: Handle,
     runtimes: Runtimes,
     clock: Arc<dyn Clock>,
@@ -61,38 +61,38 @@ struct Ways {
 
 impl Orchestrator {
     /// With a folder for all that it remembers: the event log, and what its agents have put out.
-    pub fn builder(data_dir: impl AsRef<Utf8Path>) -> Builder {
-        Builder::new(data_dir.as_ref())
+    pub fn builder(data_dir: impl AsRef<Utf8Path>) -> OrchestratorBuilder {
+        OrchestratorBuilder::new(data_dir.as_ref())
     }
 
     /// Makes tasks of a goal, with the planner that was given.
     pub async fn plan(
         &self,
         project: &str,
-        goal: impl Into<Issue>,
+        goal: impl Into<PlanGoal>,
     ) -> Result<Vec<PlannedTask>, OrchestratorError> {
         self.project(project).await?;
         Ok(self.planner.plan(&ProjectId::new(project), &goal.into()).await?)
     }
 
-    /// What runs, what would run next, and why the rest waits.
+    /// Returns the running and the queued sessions, with the reasons for waiting.
     pub async fn schedule(&self) -> Result<ao_core::plan::WorkPlan, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::plan::plan(state, now, None)).await?)
     }
 
-    /// What matters now and why, the most pressing first.
+    /// Returns the advice for now with its reasons, the most pressing first.
     pub async fn advise(&self) -> Result<Vec<ao_core::advise::AdviceItem>, OrchestratorError> {
         let now = self.ways.clock.now();
         Ok(self.daemon.handle.view(move |state| ao_core::advise::advise(state, now, None)).await?)
     }
 
     /// An agent for a task, to be chosen and started.
-    pub fn spawn(&self, task: PlannedTask) -> Spawn<'_> {
-        Spawn::new(self, task)
+    pub fn spawn(&self, task: PlannedTask) -> SessionSpawn<'_> {
+        SessionSpawn::new(self, task)
     }
 
-    /// A workspace of one's own, to be made.
+    /// Prepares a new workspace.
     pub fn workspace(&self, project: &str, name: &str) -> NewWorkspace<'_> {
         NewWorkspace::new(self, project, name)
     }

@@ -12,7 +12,7 @@ use ao_engine::Subscription;
 use ao_ports::{NewPull, Scm};
 
 use super::session::SessionHandle;
-use super::{Orchestrator, OrchestratorError, Ways};
+use super::{Orchestrator, OrchestratorError, SessionAccess};
 
 /// A check that fails on a pull request.
 #[derive(Debug, Clone)]
@@ -20,26 +20,27 @@ pub struct CiFailure {
     pub pull: PullId,
     /// The session that answers for the pull request.
     pub session: Option<SessionHandle>,
-    /// The check and what tells this failure from others of it. The same problem on a new commit has the same words.
+    /// The check, and the mark of this failure among others of it. The same problem on a new commit has the same
+    /// text.
     pub problem: String,
     /// The commit on which it was seen.
     pub head: Commit,
-    /// What an agent needs to know to act on it.
+    /// The detail that an agent needs to act on it.
     pub detail: String,
 }
 
 /// Failures of checks, one after another: those that are open, then those to come. A failure on a new commit comes again.
 pub struct CiFailures {
-    ways: Ways,
+    ways: SessionAccess,
     news: Subscription,
     open: VecDeque<(IncidentKey, String, String)>,
 }
 
 impl Orchestrator {
-    /// Opens a pull request for a session's branch at the project's forge, and makes the session answer for it: problems with
-    /// it are the session's from now on.
+    /// Opens a pull request for a session's branch at the project's forge, and makes the session its owner: problems
+    /// with it are the session's from now on.
     ///
-    /// Whether the branch has to be pushed before is the forge's affair; whoever fills the slot says so.
+    /// The forge in the slot decides if the branch has to be pushed before.
     pub async fn open_pull(
         &self,
         session: &SessionHandle,
@@ -67,8 +68,8 @@ impl Orchestrator {
         Ok(pull)
     }
 
-    /// Asks the forges how the open pull requests stand, in one call for each project, and takes in what is new. Returns how
-    /// many were told of.
+    /// Asks the forges about the open pull requests, in one call for each project, and reports news to the engine.
+    /// Returns the number of pull requests that were seen.
     pub async fn refresh_pulls(&self) -> Result<usize, OrchestratorError> {
         let open = self.daemon.handle.view(|state| {
             let mut by_project: BTreeMap<ProjectId, Vec<PullId>> = BTreeMap::new();

@@ -18,14 +18,15 @@ use ao_ports::{Clock, OutputPart};
 
 use super::tasks::PlannedTask;
 use super::workspace::WorkspaceHandle;
-use super::{Orchestrator, OrchestratorError, Ways};
-use crate::terminals::output::process_of;
+use super::{Orchestrator, OrchestratorError, SessionAccess};
+use crate::terminals::process_of;
 
-type Callback = Box<dyn FnOnce(Completion) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+type CompletionCallback =
+    Box<dyn FnOnce(SessionCompletion) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// An agent that is about to be started.
 #[must_use = "nothing is started before `start`"]
-pub struct Spawn<'a> {
+pub struct SessionSpawn<'a> {
     orchestrator: &'a Orchestrator,
     task: PlannedTask,
     agent: Option<String>,
@@ -35,12 +36,12 @@ pub struct Spawn<'a> {
     branch: Option<String>,
     name: Option<String>,
     limits: SpendLimits,
-    on_complete: Option<Callback>,
+    on_complete: Option<CompletionCallback>,
 }
 
-/// How an agent stands at the end of its work, for now or for good.
+/// The state of an agent at the end of its work, for now or for good.
 #[derive(Debug)]
-pub struct Completion {
+pub struct SessionCompletion {
     pub session: SessionHandle,
     /// `Idle` at the end of a turn, `Exited` with its process, `SetupFailed` if it never began, and `Stopped` or `Merged`
     /// when the session is over.
@@ -56,12 +57,12 @@ pub struct SessionHandle {
     id: SessionId,
     name: String,
     project: ProjectId,
-    ways: Ways,
+    ways: SessionAccess,
 }
 
-impl<'a> Spawn<'a> {
-    pub(super) fn new(orchestrator: &'a Orchestrator, task: PlannedTask) -> Spawn<'a> {
-        Spawn {
+impl<'a> SessionSpawn<'a> {
+    pub(super) fn new(orchestrator: &'a Orchestrator, task: PlannedTask) -> SessionSpawn<'a> {
+        SessionSpawn {
             orchestrator,
             task,
             agent: None,
@@ -75,43 +76,43 @@ impl<'a> Spawn<'a> {
         }
     }
 
-    /// Which agent; needed only if there are several.
-    pub fn agent(mut self, name: &str) -> Spawn<'a> {
+    /// Selects an agent; needed only if there are several.
+    pub fn agent(mut self, name: &str) -> SessionSpawn<'a> {
         self.agent = Some(name.to_owned());
         self
     }
 
-    /// Where its process lives: `process`, which is usual, or `tmux`.
-    pub fn runtime(mut self, name: &str) -> Spawn<'a> {
+    /// Selects the runtime of its process: `process`, the default, or `tmux`.
+    pub fn runtime(mut self, name: &str) -> SessionSpawn<'a> {
         self.runtime = name.to_owned();
         self
     }
 
-    /// What it works in, if that is made along with the session: `worktree`, which is usual, or `clone`.
-    pub fn workspace_kind(mut self, kind: &str) -> Spawn<'a> {
+    /// Selects the kind of workspace that is made with the session: `worktree`, the default, or `clone`.
+    pub fn workspace_kind(mut self, kind: &str) -> SessionSpawn<'a> {
         self.workspace = kind.to_owned();
         self
     }
 
     /// Works in a workspace that is there already, which stays after it.
-    pub fn in_workspace(mut self, workspace: &WorkspaceHandle) -> Spawn<'a> {
+    pub fn in_workspace(mut self, workspace: &WorkspaceHandle) -> SessionSpawn<'a> {
         self.workspace = "worktree".into();
         self.origin = Origin::Tree { path: workspace.path().to_string() };
         self.branch = Some(workspace.branch().to_owned());
         self
     }
 
-    pub fn branch(mut self, branch: &str) -> Spawn<'a> {
+    pub fn branch(mut self, branch: &str) -> SessionSpawn<'a> {
         self.branch = Some(branch.to_owned());
         self
     }
 
-    pub fn name(mut self, name: &str) -> Spawn<'a> {
+    pub fn name(mut self, name: &str) -> SessionSpawn<'a> {
         self.name = Some(name.to_owned());
         self
     }
 
-    pub fn limits(mut self, limits: SpendLimits) -> Spawn<'a> {
+    pub fn limits(mut self, limits: SpendLimits) -> SessionSpawn<'a> {
         self.limits = limits;
         self
     }
@@ -121,9 +122,9 @@ impl<'a> Spawn<'a> {
     ///
     /// It runs beside everything else and holds nothing up. It is not called if the orchestrator stops before; a later one
     /// finds the session, not the callback.
-    pub fn on_complete<F, Fut>(mut self, callback: F) -> Spawn<'a>
+    pub fn on_complete<F, Fut>(mut self, callback: F) -> SessionSpawn<'a>
     where
-        F: FnOnce(Completion) -> Fut + Send + 'static,
+        F: FnOnce(SessionCompletion) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         self.on_complete = Some(Box::new(move |completion| Box::pin(callback(completion))));
@@ -133,13 +134,13 @@ impl<'a> Spawn<'a> {
     /// Hands the task in. Returns as soon as it is on disk; the agent starts when there is a slot for it.
     pub async fn start(self) -> Result<SessionHandle, OrchestratorError> {
         let daemon = &self.orchestrator.daemon;
-        let known = daemon.agents();
+        let known = daemon.adapters.agents();
         let name = match (self.agent, &known[..]) {
             (Some(name), _) => name,
             (None, [only]) => only.clone(),
             (None, _) => String::new(),
         };
-        let Some(agent) = daemon.agent(&name) else {
+        let Some(agent) = daemon.adapters.agent(&name) else {
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(OrchestratorError::NoAgent { name, known });
         };
@@ -181,7 +182,7 @@ impl<'a> Spawn<'a> {
         if let Some(callback) = self.on_complete {
             let session = session.clone();
             self.orchestrator.beside(async move {
-                // It fails only if everything stops, and then there is nobody to tell.
+                // It fails only if everything stops.
                 if let Ok(completion) = session.done().await {
                     callback(completion).await;
                 }
@@ -196,7 +197,7 @@ impl SessionHandle {
         self.id
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -205,7 +206,7 @@ impl SessionHandle {
         &self.project
     }
 
-    /// The session as the log tells it.
+    /// Returns the session as the log has it.
     pub async fn look(&self) -> Result<Session, OrchestratorError> {
         let id = self.id;
         let found = self
@@ -215,12 +216,12 @@ impl SessionHandle {
         found.await?.ok_or_else(|| OrchestratorError::NoSession(self.name.clone()))
     }
 
-    /// How it stands, and since when, and why that is said.
+    /// Returns the status, with its time and its reason.
     pub async fn status(&self) -> Result<StatusReport, OrchestratorError> {
         Ok(self.look().await?.status(self.ways.clock.now()))
     }
 
-    /// Why it is said to be in its state: the word, the rule that won, and whose word decided.
+    /// Explains the status: its name, the rule that won, and the source that decided.
     pub async fn explain(&self) -> Result<String, OrchestratorError> {
         let session = self.look().await?;
         let status = session.status(self.ways.clock.now());
@@ -231,7 +232,7 @@ impl SessionHandle {
         Ok(text)
     }
 
-    /// Says something to the agent. It is told when it can take it, and only then counts as told.
+    /// Sends a message to the agent. It is delivered once the agent can take it, and counts as sent only then.
     pub async fn send(&self, text: &str) -> Result<(), OrchestratorError> {
         let from = Sender::Person("embedder".into());
         let body = text.to_owned();
@@ -252,7 +253,7 @@ impl SessionHandle {
     }
 
     /// Waits until the agent is at rest with nothing left to take; see [`Spawn::on_complete`].
-    pub async fn done(&self) -> Result<Completion, OrchestratorError> {
+    pub async fn done(&self) -> Result<SessionCompletion, OrchestratorError> {
         let clock = self.ways.clock.clone();
         let session = self.wait_for(move |session| is_at_rest(session, &*clock)).await?;
         let exit_code = match &session.phase {
@@ -260,16 +261,16 @@ impl SessionHandle {
             _ => None,
         };
         let status = session.status(self.ways.clock.now());
-        Ok(Completion { session: self.clone(), status, exit_code, spend: session.usage.spend })
+        Ok(SessionCompletion { session: self.clone(), status, exit_code, spend: session.usage.spend })
     }
 
-    /// Waits until the session is so, woken by whatever happens to it.
+    /// Waits until a condition holds, woken by the session's events.
     pub async fn wait_for(
         &self,
         so: impl Fn(&Session) -> bool + Send + Sync + 'static,
     ) -> Result<Session, OrchestratorError> {
         let (id, so) = (self.id, Arc::new(so));
-        // A state may also come about by time alone, of which no event tells at once.
+        // A state may also come about by time alone, without an event.
         const LOOK: Duration = Duration::from_secs(1);
         loop {
             let look = so.clone();
@@ -302,8 +303,8 @@ impl SessionHandle {
         }
     }
 
-    /// What its last process has put out, from an offset on; also after that has ended. Waits for more for so long, if there
-    /// is none yet.
+    /// Returns the output of its last process from an offset on; also after the process has ended. Waits up to `wait`
+    /// for more.
     pub async fn output(
         &self,
         from: u64,
@@ -324,7 +325,7 @@ impl SessionHandle {
         Ok(())
     }
 
-    pub(super) fn of(ways: &Ways, session: &Session) -> SessionHandle {
+    pub(super) fn of(ways: &SessionAccess, session: &Session) -> SessionHandle {
         SessionHandle {
             id: session.id,
             name: session.spec.name.clone(),
@@ -357,8 +358,8 @@ impl fmt::Debug for SessionHandle {
     }
 }
 
-impl fmt::Debug for Spawn<'_> {
+impl fmt::Debug for SessionSpawn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawn").field("task", &self.task).finish_non_exhaustive()
+        f.debug_struct("SessionSpawn").field("task", &self.task).finish_non_exhaustive()
     }
 }

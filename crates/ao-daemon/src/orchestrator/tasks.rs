@@ -3,18 +3,18 @@
 use ao_core::ProjectId;
 use async_trait::async_trait;
 
-/// What somebody wants, in their words.
+/// A goal as a person wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issue {
+pub struct PlanGoal {
     pub title: String,
     pub body: String,
 }
 
 /// The first line is the title.
-impl From<&str> for Issue {
-    fn from(text: &str) -> Issue {
+impl From<&str> for PlanGoal {
+    fn from(text: &str) -> PlanGoal {
         let (title, body) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
-        Issue { title: title.trim().to_owned(), body: body.trim().to_owned() }
+        PlanGoal { title: title.trim().to_owned(), body: body.trim().to_owned() }
     }
 }
 
@@ -22,31 +22,31 @@ impl From<&str> for Issue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedTask {
     pub project: ProjectId,
-    /// In a few words: lists show it, and names and branches are made from it.
+    /// A short title: lists show it, and names and branches are made from it.
     pub title: String,
-    /// What the agent is told.
+    /// The prompt of the agent.
     pub prompt: String,
 }
 
 /// Makes tasks of a goal.
 #[async_trait]
-pub trait Planner: Send + Sync {
-    async fn plan(&self, project: &ProjectId, goal: &Issue) -> Result<Vec<PlannedTask>, PlanError>;
+pub trait TaskPlanner: Send + Sync {
+    async fn plan(&self, project: &ProjectId, goal: &PlanGoal) -> Result<Vec<PlannedTask>, PlanError>;
 }
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no plan was made: {0}")]
 pub struct PlanError(pub String);
 
-/// The planner that is there unless another is given: each item of the list in the goal's body is a task, with the title and
-/// whatever stands before the list as its context. Without a list, the goal is one task. It guesses nothing else.
+/// The default planner: each item of the list in the goal's body is a task, with the title and the text before the
+/// list as its context. Without a list, the goal is one task. It guesses nothing else.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListPlanner;
 
 #[async_trait]
-impl Planner for ListPlanner {
-    async fn plan(&self, project: &ProjectId, goal: &Issue) -> Result<Vec<PlannedTask>, PlanError> {
+impl TaskPlanner for ListPlanner {
+    async fn plan(&self, project: &ProjectId, goal: &PlanGoal) -> Result<Vec<PlannedTask>, PlanError> {
         if goal.title.is_empty() {
             return Err(PlanError("the goal is empty".into()));
         }

@@ -1,4 +1,4 @@
-//! Workspaces that whoever embeds us makes and removes.
+//! Workspaces that the embedding program makes and removes.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct NewWorkspace<'a> {
     branch: Option<String>,
 }
 
-/// A workspace of one's own, in which sessions can work, one at a time. It stays until it is removed.
+/// A workspace of the embedding program, in which sessions can work, one at a time. It stays until it is removed.
 #[derive(Debug, Clone)]
 pub struct WorkspaceHandle {
     /// Under this number it is known to be ours.
@@ -37,13 +37,13 @@ impl<'a> NewWorkspace<'a> {
         NewWorkspace { orchestrator, project: project.to_owned(), name: name.to_owned(), branch: None }
     }
 
-    /// `agent/<name>` if nothing else is said.
+    /// Sets the branch; `agent/<name>` by default.
     pub fn branch(mut self, branch: &str) -> NewWorkspace<'a> {
         self.branch = Some(branch.to_owned());
         self
     }
 
-    /// Makes it, and makes it ready as the project's configuration says.
+    /// Makes the workspace and runs the project's set-up in it.
     pub async fn create(self) -> Result<WorkspaceHandle, OrchestratorError> {
         let project = self.orchestrator.project(&self.project).await?;
         let id = ProjectId::new(&self.project);
@@ -90,9 +90,9 @@ impl WorkspaceHandle {
         &self.branch
     }
 
-    /// Removes it if nothing is lost by that, by the same gate as all others: no process in it, nothing uncommitted, every
-    /// commit kept elsewhere. Otherwise it stays, and the reasons are told. A session that works in it has to be stopped
-    /// first.
+    /// Removes the workspace if nothing is lost by that, by the same gate as all others: no process in it, nothing
+    /// uncommitted, every commit kept elsewhere. Otherwise it stays, and the reasons are returned. A session that
+    /// works in it has to be stopped first.
     pub async fn remove(&self, orchestrator: &Orchestrator) -> Result<RemovalOutcome, OrchestratorError> {
         let path = self.tree.path.clone();
         let user = orchestrator

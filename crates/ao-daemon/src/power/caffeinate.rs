@@ -5,7 +5,7 @@ use std::process::Stdio;
 use tokio::process::{Child, Command};
 
 use super::PowerError;
-use super::keeper::Bus;
+use super::keeper::PowerBus;
 
 #[derive(Debug)]
 pub(super) struct CaffeinateInhibitor {
@@ -20,7 +20,7 @@ impl CaffeinateInhibitor {
     }
 }
 
-pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<CaffeinateInhibitor, PowerError> {
+pub(super) async fn inhibit(_bus: &PowerBus, _reason: &str) -> Result<CaffeinateInhibitor, PowerError> {
     let ourselves = std::process::id().to_string();
     Command::new("caffeinate")
         // It exits with us, even if we are killed.

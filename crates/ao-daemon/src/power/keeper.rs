@@ -16,7 +16,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The bus of the service that keeps the machine awake. Ignored on systems without one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Bus {
+pub enum PowerBus {
     /// The system bus.
     #[default]
     System,
@@ -25,7 +25,7 @@ pub enum Bus {
 }
 
 /// Keeps the machine awake while `working` is true, and returns when its sender is dropped.
-pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: Bus) {
+pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: PowerBus) {
     let mut keeper = PowerKeeper::new(bus);
     let mut pause = PAUSE;
     loop {
@@ -57,7 +57,7 @@ pub async fn keep_awake(mut working: watch::Receiver<bool>, bus: Bus) {
 /// A hold on the machine's wakefulness, released when dropped.
 #[derive(Debug)]
 pub struct PowerKeeper {
-    bus: Bus,
+    bus: PowerBus,
     held: Option<Inhibitor>,
     /// The failure was logged, and is not logged again.
     told: bool,
@@ -66,7 +66,7 @@ pub struct PowerKeeper {
 }
 
 impl PowerKeeper {
-    pub fn new(bus: Bus) -> PowerKeeper {
+    pub fn new(bus: PowerBus) -> PowerKeeper {
         PowerKeeper { bus, held: None, told: false, unable: false }
     }
 

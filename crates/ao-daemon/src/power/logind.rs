@@ -9,7 +9,7 @@ use zbus::connection::Builder;
 use zbus::fdo;
 
 use super::PowerError;
-use super::keeper::Bus;
+use super::keeper::PowerBus;
 
 /// Time limit for a response of the bus.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -36,12 +36,12 @@ impl LogindInhibitor {
     }
 }
 
-pub(super) async fn inhibit(bus: &Bus, reason: &str) -> Result<LogindInhibitor, PowerError> {
+pub(super) async fn inhibit(bus: &PowerBus, reason: &str) -> Result<LogindInhibitor, PowerError> {
     let away = |what| move |why: zbus::Error| PowerError { what, why: why.to_string(), for_good: false };
     let asking = async {
         let builder = match bus {
-            Bus::System => Builder::system(),
-            Bus::At(address) => Builder::address(address.as_str()),
+            PowerBus::System => Builder::system(),
+            PowerBus::At(address) => Builder::address(address.as_str()),
         };
         let connection = builder.build().await.map_err(away("the system bus cannot be reached"))?;
         match ask(&connection, "sleep:idle", reason).await {

@@ -18,7 +18,7 @@ mod unsupported;
 
 #[cfg(target_os = "macos")]
 use caffeinate::{self as system, CaffeinateInhibitor as Inhibitor};
-pub use keeper::{Bus, PowerKeeper, keep_awake};
+pub use keeper::{PowerBus, PowerKeeper, keep_awake};
 #[cfg(all(target_os = "linux", feature = "logind"))]
 use logind::{self as system, LogindInhibitor as Inhibitor};
 #[cfg(not(any(target_os = "macos", all(target_os = "linux", feature = "logind"))))]

@@ -1,9 +1,10 @@
-//! A wish for a session made whole: what the wish leaves open is as the configuration says.
+//! Spawn orders: a draft of a session made whole by the configuration, the tracker and the forge.
 
-pub(crate) mod named;
+mod named;
 mod rules;
 
-use ao_api::{NewSession, Problem};
+use std::sync::Arc;
+
 use ao_config::Effective;
 use ao_config::catalog::PluginSlot;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
@@ -13,92 +14,207 @@ use ao_core::outside::{self, QuotedKind, TextSource, one_line};
 use ao_core::session::{AgentAbilities, AgentChoice, Session, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
+use ao_engine::Handle;
 use ao_ports::TaskSeen;
 
 use self::rules::rules;
-use crate::config::combination::{self, Unfit};
-use crate::config::{InForce, Known};
-use crate::registry;
+use crate::adapters::DaemonAdapters;
+use crate::config::apply::AgentsByName;
+use crate::config::combination::{self, UnfitCombination};
+use crate::config::{ActiveConfig, InForce, KnownProject};
+use crate::error::{DaemonError, ErrorKind};
+use crate::looks::ProjectLooks;
+use crate::repository::{self, GitRepository};
+use crate::{chores, on_disk, registry, secrets};
 
-/// What is plugged in: what the names in a wish can stand for.
-pub(crate) trait Plugged {
-    /// What an agent declares it can do, if there is one of that name.
-    fn abilities(&self, agent: &str) -> Option<AgentAbilities>;
-    /// The program that an agent is, if that is known.
-    fn program(&self, agent: &str) -> Option<String>;
-    /// Returns an error if a runtime cannot hold an agent.
-    fn fits(&self, agent: &str, runtime: &str) -> Result<(), Unfit>;
-    /// Whether an agent can be started with these permissions and this model.
-    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit>;
-    fn agents(&self) -> Vec<String>;
-    fn workspaces(&self) -> Vec<String>;
-    /// Our own program, by its full path.
-    fn ao(&self) -> String;
-    /// Whether a program can be found.
-    fn is_installed(&self, program: &str) -> bool;
-}
-
-/// What the forge and the tracker know of what a wish names.
+/// A session that is asked for. The configuration fills in what it leaves open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outside {
-    pub(crate) issue: Option<TaskSeen>,
-    /// The branch of the pull request that is to be taken over, if it is in the repository itself.
-    pub(crate) pull_branch: Option<String>,
+pub struct SpawnDraft {
+    /// May be left out if there is only one project.
+    pub project: Option<String>,
+    /// An issue by its tracker's own key: `42`, `#42`, `my-app#42`, `GH-789`. It must exist.
+    pub issue: Option<String>,
+    pub title: Option<String>,
+    /// The task of the agent; made of the issue and the title by default.
+    pub prompt: Option<String>,
+    pub name: Option<String>,
+    pub branch: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub runtime: Option<String>,
+    pub workspace: Option<String>,
+    /// The number of a pull request whose branch is taken over.
+    pub claim_pr: Option<u64>,
+    pub role: Option<SessionRole>,
+    pub priority: Option<i32>,
+    /// True if a person answers for an issue that an outsider wrote.
+    pub trust: bool,
+    /// True to start although the tracker cannot be asked about the issue.
+    pub force: bool,
 }
 
-pub(crate) fn whole(
-    wish: &NewSession,
-    configs: &InForce,
-    outside: &Outside,
-    plugged: &dyn Plugged,
-) -> Result<SpawnRequest, Problem> {
-    let known = project(wish.project_id.as_deref(), configs)?;
-    let effective = known.effective();
-    let role = role(wish.role.as_deref())?;
-    let specialist = specialist(wish.agent.as_deref(), &effective, role, &known);
-    let agent = agent(wish, &effective, role, specialist, &known, plugged)?;
-    let runtime = runtime(wish, &effective, specialist, plugged)?;
-    fits(&agent.name, &runtime, plugged)?;
-    let workspace = wish.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
-    one_of("workspace", workspace, &plugged.workspaces())?;
+/// Makes whole spawn orders. Routes, reactions and reviews all order sessions here.
+#[derive(Debug)]
+pub struct SpawnOrders {
+    pub(crate) handle: Handle,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) looks: Arc<ProjectLooks>,
+    pub(crate) adapters: Arc<DaemonAdapters>,
+}
 
-    let issue = match (&outside.issue, wish.issue.as_deref()) {
+impl SpawnOrders {
+    /// Makes a whole order of a draft: what the draft leaves open is as the configuration has it.
+    pub async fn order(&self, draft: SpawnDraft) -> Result<SpawnRequest, DaemonError> {
+        let (mut draft, configs) = (with_project_of_issue(draft)?, self.config.in_force());
+        // Names and branches are made of them.
+        for text in [&mut draft.title, &mut draft.prompt].into_iter().flatten() {
+            secrets::known().mask_in(text);
+        }
+        let plugged = self.plugged();
+        let outside = self.outside(&draft, &configs).await?;
+        let order = on_disk(move || whole(&draft, &configs, &outside, &plugged)).await??;
+        self.is_repository(&order.project).await?;
+        // Measured before the session is admitted, so that none slips in between two looks.
+        chores::tell_memory(&self.handle).await?;
+        Ok(order)
+    }
+
+    /// Returns the runtime in which a session that is restored goes on: the one that is asked for, or the one that is
+    /// configured now.
+    pub async fn runtime_of(
+        &self,
+        session: &Session,
+        asked_for: Option<&str>,
+    ) -> Result<String, DaemonError> {
+        let (session, configs, plugged) = (session.clone(), self.config.in_force(), self.plugged());
+        let asked_for = asked_for.map(str::to_owned);
+        on_disk(move || runtime_of(&session, asked_for.as_deref(), &configs, &plugged)).await?
+    }
+
+    /// Refuses a project whose folder is no repository that work can begin in, before anything is made.
+    async fn is_repository(&self, project: &ProjectId) -> Result<(), DaemonError> {
+        let projects = self.config.configs().projects();
+        let Some(path) = projects.get(project).map(|known| known.effective().project.path.clone()) else {
+            return Ok(());
+        };
+        // Asking git takes a while, and the usual case can be seen at once.
+        let folder = path.clone();
+        if on_disk(move || repository::is_born(&folder)).await? {
+            return Ok(());
+        }
+        let mut wrong = match GitRepository::at(&path).await {
+            Ok(_) => return Ok(()),
+            Err(err) => DaemonError::from(err),
+        };
+        if let ErrorKind::Environment = wrong.kind {
+            wrong.kind = ErrorKind::NoRepository;
+        }
+        Err(wrong)
+    }
+
+    fn plugged(&self) -> PluggedAgents {
+        PluggedAgents { adapters: self.adapters.clone(), described: self.config.agents().clone() }
+    }
+}
+
+/// The agents that are plugged in, with their descriptions: what the names in a draft can stand for.
+struct PluggedAgents {
+    adapters: Arc<DaemonAdapters>,
+    described: AgentsByName,
+}
+
+impl PluggedAgents {
+    fn abilities(&self, agent: &str) -> Option<AgentAbilities> {
+        self.adapters.agent(agent).map(|agent| agent.abilities())
+    }
+
+    /// Returns the program that an agent is, if that is known.
+    fn program(&self, agent: &str) -> Option<String> {
+        self.described.get(agent).map(|known| known.program.clone())
+    }
+
+    /// Refuses a runtime that cannot hold an agent. The needs of an agent that the embedding program made are not known.
+    fn fits(&self, agent: &str, runtime: &str) -> Result<(), UnfitCombination> {
+        self.described.get(agent).map_or(Ok(()), |options| combination::holds(options, runtime))
+    }
+
+    /// Refuses permissions and models that an agent cannot be started with. Those of an agent that the embedding
+    /// program made are checked at launch.
+    fn takes(
+        &self,
+        agent: &str,
+        permissions: Option<Permissions>,
+        model: Option<&str>,
+    ) -> Result<(), UnfitCombination> {
+        self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, permissions, model))
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    crate::program::find(program).is_some()
+}
+
+/// The issue and the branch that a draft names, as the tracker and the forge have them.
+#[derive(Debug, Clone, Default)]
+struct OutsideFacts {
+    issue: Option<TaskSeen>,
+    /// The branch of the pull request that is to be taken over, if it is in the repository itself.
+    pull_branch: Option<String>,
+}
+
+fn whole(
+    draft: &SpawnDraft,
+    configs: &InForce,
+    outside: &OutsideFacts,
+    plugged: &PluggedAgents,
+) -> Result<SpawnRequest, DaemonError> {
+    let known = project(draft.project.as_deref(), configs)?;
+    let effective = known.effective();
+    let role = draft.role.unwrap_or(SessionRole::Worker);
+    let specialist = specialist(draft.agent.as_deref(), &effective, role, &known);
+    let agent = agent(draft, &effective, role, specialist, &known, plugged)?;
+    let runtime = runtime(draft, &effective, specialist)?;
+    fits(&agent.name, &runtime, plugged)?;
+    let workspace = draft.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
+    workspace_known(workspace)?;
+
+    let issue = match (&outside.issue, draft.issue.as_deref()) {
         (Some(seen), _) => Some(seen.task.key.clone()),
         (None, Some(issue)) => Some(issue_key(issue, &effective.tracker.plugin)?),
         (None, None) => None,
     };
-    let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
-    let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
+    let title = draft.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    let prompt = draft.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
     let of_issue = outside.issue.as_ref().map(|seen| one_line(&seen.facts.title));
     let title = match (role, title.or(of_issue.as_deref()), &issue, prompt) {
         (_, Some(title), _, _) => title.to_owned(),
         (SessionRole::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
         (_, None, Some(issue), _) => format!("Issue {issue}"),
         (_, None, None, Some(prompt)) => prompt.lines().next().unwrap_or_default().chars().take(80).collect(),
-        (_, None, None, None) => match wish.claim_pr {
+        (_, None, None, None) => match draft.claim_pr {
             Some(number) => format!("Pull request {number}"),
             None => {
-                return Err(Problem::new(400, "nothing-to-do", "the session has nothing to do")
+                return Err(DaemonError::new(ErrorKind::NothingToDo, "the session has nothing to do")
                     .hint("give it an issue, a title or a prompt"));
             }
         },
     };
-    if let Some(branch) = &wish.branch {
+    if let Some(branch) = &draft.branch {
         branch_fits(branch, &effective.project.default_branch)?;
     }
-    let (branch, origin) = match (wish.claim_pr, &outside.pull_branch) {
-        (None, _) => (wish.branch.clone(), Origin::Base),
+    let (branch, origin) = match (draft.claim_pr, &outside.pull_branch) {
+        (None, _) => (draft.branch.clone(), Origin::Base),
         (Some(_), Some(branch)) => (Some(branch.clone()), Origin::Branch),
         (Some(number), None) => {
             let fetch = match effective.scm.plugin.as_str() {
                 "gitlab" => format!("refs/merge-requests/{number}/head"),
                 _ => format!("refs/pull/{number}/head"),
             };
-            let branch = wish.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
+            let branch = draft.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
             (Some(branch), Origin::Pull { fetch })
         }
     };
-    let name = wish.name.clone().or_else(|| match (&issue, role) {
+    let name = draft.name.clone().or_else(|| match (&issue, role) {
         (_, SessionRole::Orchestrator) => Some(format!("{}-orchestrator", effective.session_prefix)),
         (Some(issue), _) => Some(format!("{}-{issue}", effective.session_prefix)),
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
@@ -110,7 +226,7 @@ pub(crate) fn whole(
             issue.as_deref(),
             specialist,
             outside,
-            &plugged.ao(),
+            &plugged.adapters.ao(),
         ),
         project: ProjectId::new(&known.name),
         task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
@@ -122,17 +238,17 @@ pub(crate) fn whole(
         agent,
         runtime,
         workspace: workspace.to_owned(),
-        priority: wish
+        priority: draft
             .priority
             .or(outside.issue.as_ref().map(|seen| seen.facts.priority))
             .unwrap_or_default(),
         limits: limits(&effective),
-        trusted: wish.trust,
+        trusted: draft.trust,
     })
 }
 
 /// The project that is meant: the one that is named, or the only one.
-pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, Problem> {
+pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<KnownProject, DaemonError> {
     let mut projects = configs.projects();
     let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
     match named {
@@ -144,30 +260,24 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, P
                     return Ok(projects.remove(&ProjectId::new(only)).expect("it is one of them"));
                 }
                 let mut problem =
-                    Problem::new(404, "unknown-project", format!("there is no project `{name}`"));
+                    DaemonError::new(ErrorKind::UnknownProject, format!("there is no project `{name}`"));
                 problem.candidates = nearest(name, &names);
                 Err(problem.hint("`ao status` lists what there is; `ao add-project PATH` adds one"))
             }
         },
         None if names.len() == 1 => Ok(projects.into_values().next().expect("there is one")),
-        None if names.is_empty() => Err(Problem::new(404, "unknown-project", "there is no project yet")
-            .hint("run `ao start` in a git repository, or `ao add-project PATH`")),
+        None if names.is_empty() => {
+            Err(DaemonError::new(ErrorKind::UnknownProject, "there is no project yet")
+                .hint("run `ao start` in a git repository, or `ao add-project PATH`"))
+        }
         None => {
-            let mut problem =
-                Problem::new(400, "which-project", "there are several projects; which one is meant?");
+            let mut problem = DaemonError::new(
+                ErrorKind::AmbiguousProject,
+                "there are several projects; which one is meant?",
+            );
             problem.candidates = names;
             Err(problem.hint("name it with `--project`"))
         }
-    }
-}
-
-fn role(word: Option<&str>) -> Result<SessionRole, Problem> {
-    match word {
-        None | Some("worker") => Ok(SessionRole::Worker),
-        Some("orchestrator") => Ok(SessionRole::Orchestrator),
-        Some("reviewer") => Ok(SessionRole::Reviewer),
-        Some(other) => Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
-            .hint("there are `worker`, `orchestrator` and `reviewer`")),
     }
 }
 
@@ -176,7 +286,7 @@ fn specialist<'a>(
     named: Option<&str>,
     effective: &Effective<'a>,
     role: SessionRole,
-    known: &'a Known,
+    known: &'a KnownProject,
 ) -> Option<&'a Specialist> {
     let name = named.unwrap_or(match role {
         SessionRole::Orchestrator => effective.orchestrator,
@@ -186,30 +296,30 @@ fn specialist<'a>(
 }
 
 fn agent(
-    wish: &NewSession,
+    draft: &SpawnDraft,
     effective: &Effective<'_>,
     role: SessionRole,
     specialist: Option<&Specialist>,
-    known: &Known,
-    plugged: &dyn Plugged,
-) -> Result<AgentChoice, Problem> {
+    known: &KnownProject,
+    plugged: &PluggedAgents,
+) -> Result<AgentChoice, DaemonError> {
     let usual = if role == SessionRole::Orchestrator { effective.orchestrator } else { effective.agent };
     let name = match specialist {
         Some(specialist) => specialist.tool.as_str(),
-        None => wish.agent.as_deref().unwrap_or(usual),
+        None => draft.agent.as_deref().unwrap_or(usual),
     };
     let Some(abilities) = plugged.abilities(name) else {
-        let mut problem = Problem::new(400, "unknown-agent", format!("there is no agent `{name}`"));
-        problem.candidates = nearest(name, &plugged.agents());
+        let mut problem = DaemonError::new(ErrorKind::UnknownAgent, format!("there is no agent `{name}`"));
+        problem.candidates = nearest(name, &plugged.adapters.agents());
         return Err(problem.hint("`ao plugin list` shows what there is; describe another one under `tools:`"));
     };
-    if let Some(program) = plugged.program(name).filter(|program| !plugged.is_installed(program)) {
+    if let Some(program) = plugged.program(name).filter(|program| !is_installed(program)) {
         let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
-        return Err(Problem::new(422, "missing-program", what)
+        return Err(DaemonError::new(ErrorKind::MissingProgram, what)
             .hint(format!("install `{program}`, or choose another agent with `--agent`"))
             .hint("`ao doctor` says what else is missing"));
     }
-    // The nearest word counts: that of the specialist or the role, then the project's.
+    // The most specific setting counts: that of the specialist or the role, then the project's.
     let of_role = match role {
         SessionRole::Orchestrator => {
             [&effective.project.orchestrator.agent_config, &known.loaded.config.orchestrator.agent_config]
@@ -222,10 +332,10 @@ fn agent(
     said.push(&effective.project.agent_config);
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
     let permissions = said.iter().find_map(|config| config.permissions);
-    let model = wish.model.clone().or_else(|| first(&|config| config.model.clone()));
-    plugged
-        .takes(name, permissions, model.as_deref())
-        .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-agent", what).hint(hint))?;
+    let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
+    plugged.takes(name, permissions, model.as_deref()).map_err(|UnfitCombination { what, hint }| {
+        DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint)
+    })?;
     Ok(AgentChoice {
         name: name.to_owned(),
         specialist: specialist.map(|specialist| specialist.id.clone()),
@@ -243,28 +353,27 @@ fn agent(
 }
 
 fn runtime(
-    wish: &NewSession,
+    draft: &SpawnDraft,
     effective: &Effective<'_>,
     specialist: Option<&Specialist>,
-    plugged: &dyn Plugged,
-) -> Result<String, Problem> {
+) -> Result<String, DaemonError> {
     let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
     let configured = of_specialist.unwrap_or(effective.runtime);
-    let name = wish.runtime.as_deref().unwrap_or(&configured.plugin);
-    is_there(name, plugged)?;
+    let name = draft.runtime.as_deref().unwrap_or(&configured.plugin);
+    is_there(name)?;
     Ok(name.to_owned())
 }
 
 /// The runtime in which a session goes on: the one that is asked for, or the one that is configured now. One that was chosen
 /// for it is kept where the configured one cannot hold its agent.
-pub(crate) fn runtime_of(
+fn runtime_of(
     session: &Session,
     asked_for: Option<&str>,
     configs: &InForce,
-    plugged: &dyn Plugged,
-) -> Result<String, Problem> {
+    plugged: &PluggedAgents,
+) -> Result<String, DaemonError> {
     let agent = &session.spec.agent;
-    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(&agent.name, name, plugged));
+    let can = |name: &str| is_there(name).and_then(|()| fits(&agent.name, name, plugged));
     let projects = configs.projects();
     let configured = projects.get(&session.spec.project).map(|known| {
         let mut specialists = known.loaded.config.agents.iter();
@@ -283,8 +392,8 @@ pub(crate) fn runtime_of(
 }
 
 /// Refuses a branch that no session can work on: one that git does not allow, or the one that everything lands on.
-fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
-    let refused = |what: String, hint: &str| Err(Problem::new(422, "unfit-branch", what).hint(hint));
+fn branch_fits(branch: &str, default: &str) -> Result<(), DaemonError> {
+    let refused = |what: String, hint: &str| Err(DaemonError::new(ErrorKind::UnfitBranch, what).hint(hint));
     let shown = one_line(branch);
     if branch == default {
         let what = format!("`{shown}` is the branch that changes land on, so no session can work on it");
@@ -307,20 +416,19 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
     }
 }
 
-/// Whether a runtime can be used on this machine.
-fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
-    if let Err(Unfit { what, hint }) = combination::runtime(name) {
-        let mut problem = Problem::new(400, "unknown-runtime", what);
+/// Returns an error if a runtime cannot be used on this machine.
+fn is_there(name: &str) -> Result<(), DaemonError> {
+    if let Err(UnfitCombination { what, hint }) = combination::runtime(name) {
+        let mut problem = DaemonError::new(ErrorKind::UnknownRuntime, what);
         let catalog = registry::catalog();
         let there: Vec<String> =
             catalog.available(PluginSlot::Runtime).into_iter().map(str::to_owned).collect();
         problem.candidates = nearest(name, &there);
         return Err(problem.hint(hint));
     }
-    if name == "tmux" && !plugged.is_installed("tmux") {
-        return Err(Problem::new(
-            422,
-            "missing-program",
+    if name == "tmux" && !is_installed("tmux") {
+        return Err(DaemonError::new(
+            ErrorKind::MissingProgram,
             "the runtime `tmux` needs the program `tmux`, which is not installed",
         )
         .hint("install tmux, or use the built-in terminal: `ao config set defaults.runtime process`"));
@@ -328,43 +436,45 @@ fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a runtime holds agents in the way that this one needs.
-fn fits(agent: &str, runtime: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
-    plugged
-        .fits(agent, runtime)
-        .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-runtime", what).hint(hint))
+/// Returns an error if a runtime cannot hold an agent.
+fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
+    let fits = plugged.fits(agent, runtime);
+    fits.map_err(|UnfitCombination { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }
 
-fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
-    if there.iter().any(|known| known == name) {
+fn workspace_known(name: &str) -> Result<(), DaemonError> {
+    let catalog = registry::catalog();
+    let known: Vec<String> =
+        catalog.available(PluginSlot::Workspace).into_iter().map(str::to_owned).collect();
+    if known.iter().any(|known| known == name) {
         return Ok(());
     }
-    let mut problem =
-        Problem::new(400, &format!("unknown-{slot}"), format!("the {slot} `{name}` is not there"));
-    problem.candidates = nearest(name, there);
-    Err(problem.hint(format!("there is {}", there.join(", "))))
+    let what = format!("there is no workspace `{name}`");
+    let mut error = DaemonError::new(ErrorKind::UnknownWorkspace, what);
+    error.candidates = nearest(name, &known);
+    Err(error.hint(format!("there are {}", known.join(", "))))
 }
 
 /// Takes the project out of an issue such as `my-app#42`, and puts it where a project is named.
-pub(crate) fn with_project_of_issue(mut wish: NewSession) -> Result<NewSession, Problem> {
-    let Some((project, key)) = wish.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
-        return Ok(wish);
+fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, DaemonError> {
+    let Some((project, key)) = draft.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
+        return Ok(draft);
     };
     if project.is_empty() {
-        return Ok(wish);
+        return Ok(draft);
     }
     let (project, key) = (project.to_owned(), key.to_owned());
-    if let Some(named) = wish.project_id.as_deref().filter(|named| *named != project) {
+    if let Some(named) = draft.project.as_deref().filter(|named| *named != project) {
         let what = format!("the issue `{project}#{key}` is not of the project `{named}`");
-        return Err(Problem::new(422, "invalid", ao_core::text::sanitise(&what)));
+        return Err(DaemonError::new(ErrorKind::OtherProject, ao_core::text::sanitise(&what)));
     }
-    wish.project_id = Some(project);
-    wish.issue = Some(key);
-    Ok(wish)
+    draft.project = Some(project);
+    draft.issue = Some(key);
+    Ok(draft)
 }
 
 /// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`. A local tracker knows itself what it is.
-pub(crate) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
+fn issue_key(written: &str, tracker: &str) -> Result<String, DaemonError> {
     let key = written.trim().trim_start_matches('#');
     let key = match tracker {
         "github" | "gitlab" | "gitea" => {
@@ -375,9 +485,8 @@ pub(crate) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem>
     };
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if key.is_empty() || key.len() > 100 || !key.chars().all(fits) || key.starts_with('-') {
-        return Err(Problem::new(
-            400,
-            "bad-issue",
+        return Err(DaemonError::new(
+            ErrorKind::BadIssue,
             format!("`{}` is no issue", ao_core::text::sanitise(written)),
         )
         .hint("an issue is a number or a key, such as `42` or `ENG-7`"));
@@ -385,13 +494,13 @@ pub(crate) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem>
     Ok(key.to_owned())
 }
 
-/// What the agent is told to do.
+/// Returns the prompt of the agent.
 fn instructions(
     effective: &Effective<'_>,
     (role, title, prompt): (SessionRole, &str, Option<&str>),
     issue: Option<&str>,
     specialist: Option<&Specialist>,
-    outside: &Outside,
+    outside: &OutsideFacts,
     ao: &str,
 ) -> String {
     let mut parts = Vec::new();
@@ -439,11 +548,11 @@ fn instructions(
     parts.join("\n\n")
 }
 
-/// How much of an issue's text an agent is given; the rest it can read with `ao issue show`.
+/// The number of bytes of an issue's text in a prompt; the agent reads the rest with `ao issue show`.
 const ISSUE_TEXT: usize = 16 * 1024;
 
-/// What an issue says, marked as what somebody wrote, because it is data and not an order of ours. What others have said below
-/// it is left out: the agent can read that with `ao issue show`, with who said it.
+/// Returns the text of an issue, marked as text of a person, because it is data and not an order of ours. The
+/// comments are left out: the agent reads them with `ao issue show`, with their authors.
 fn issue_text(seen: &TaskSeen) -> Option<String> {
     let body = outside::stripped(QuotedKind::Issue, &seen.body);
     let body = body.trim();

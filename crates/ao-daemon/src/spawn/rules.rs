@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use camino::Utf8Path;
 
-/// The most of a file of rules that is told to an agent.
+/// The largest file of rules that goes into a prompt.
 const RULES: u64 = 64 * 1024;
 
 /// A file of rules in the project's own checkout. One that is not there, or is elsewhere, is no reason not to work.
@@ -17,13 +17,13 @@ pub(super) fn rules(project: &Utf8Path, file: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The file must be in the project wherever its links lead: agents are told what it says, and send that on.
+/// Reads a file of rules. It must be in the project after all links are followed, because agents send its content on.
 fn rules_in(project: &Utf8Path, path: &Utf8Path) -> std::io::Result<String> {
     let path = path.canonicalize_utf8()?;
     if !path.starts_with(project.canonicalize_utf8()?) {
         return Err(Error::new(ErrorKind::PermissionDenied, "it is not in the project's folder"));
     }
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a pipe would wait for its writer.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&path)?;
     if !file.metadata()?.is_file() {

@@ -1,23 +1,120 @@
-//! What a session's program has put out, on both of its streams, as text.
+//! The output of a session's program, of both streams, as text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ao_agent::turn::TurnFormat;
-use ao_api::{Output, Problem};
 use ao_core::Event;
 use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
-use ao_ports::{ProcessRef, RuntimeError, Runtimes};
+use ao_ports::{ProcessRef, RuntimeError, Runtimes, TerminalView, ViewOptions};
+use camino::Utf8PathBuf;
 use tokio::time::{Instant, timeout_at};
 
-use crate::secrets::Secrets;
+use super::TerminalViews;
+use crate::config::ActiveConfig;
+use crate::error::{DaemonError, ErrorKind};
+use crate::on_disk;
+use crate::secrets::{self, Secrets};
 
-/// How long a call that waits for output waits at most, before it answers with nothing.
-pub(crate) const WAIT: Duration = Duration::from_secs(25);
+/// A piece of what a program has put out, as plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPiece {
+    pub from: u64,
+    /// The offset to read on from.
+    pub next: u64,
+    pub text: String,
+    /// True if nothing more will come.
+    pub ended: bool,
+}
+
+/// The terminals and the output of agents.
+#[derive(Debug)]
+pub struct AgentTerminals {
+    deps: TerminalDeps,
+    /// One for all viewers, as they share who has control.
+    views: TerminalViews,
+}
+
+#[derive(Debug)]
+pub(crate) struct TerminalDeps {
+    pub(crate) handle: Handle,
+    pub(crate) runtimes: Runtimes,
+    pub(crate) config: Arc<ActiveConfig>,
+    pub(crate) data_dir: Utf8PathBuf,
+}
+
+impl AgentTerminals {
+    pub(crate) fn new(deps: TerminalDeps, views: TerminalViews) -> AgentTerminals {
+        AgentTerminals { deps, views }
+    }
+
+    /// Opens a view of a session's terminal.
+    pub async fn attach(
+        &self,
+        session: &Session,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, DaemonError> {
+        self.views.attach(session, options).await
+    }
+
+    /// Returns what the program of a session has put out from an offset on, at most so many bytes. With `wait`, not before
+    /// there is something, or nothing more will come; can be dropped then. Known secrets are masked.
+    ///
+    /// An offset beyond the end stands for the end: `u64::MAX` with a limit of 0 shows by `next` where that is.
+    pub async fn output(
+        &self,
+        session: &Session,
+        from: u64,
+        limit: u32,
+        wait: bool,
+    ) -> Result<OutputPiece, DaemonError> {
+        let TerminalDeps { handle, runtimes, config, .. } = &self.deps;
+        let secrets = self.secrets_of(session).await?;
+        let until = Instant::now() + if wait { WAIT } else { Duration::ZERO };
+        let session = begun(handle, runtimes, session, until).await;
+        let format = config.agents().get(&session.spec.agent.name).map(|agent| agent.output.format);
+        read(runtimes, &session, from, limit, until, &secrets, format.unwrap_or_default()).await
+    }
+
+    /// Returns what the set-up commands of a session have put out; nothing if there were none.
+    pub async fn setup_log(&self, session: &Session) -> Result<String, DaemonError> {
+        let options = ao_workspace::provision::Options::new(self.deps.data_dir.join("logs"));
+        let path = options.setup_log(session.id);
+        match tokio::fs::read(&path).await {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(err) => {
+                Err(DaemonError::new(ErrorKind::UnreadableOutput, format!("`{}`: {err}", path.display())))
+            }
+        }
+    }
+
+    /// Returns all known secrets, with those that the agent of a session was given.
+    async fn secrets_of(&self, session: &Session) -> Result<Secrets, DaemonError> {
+        let project = session.spec.project.clone();
+        let environment = self
+            .deps
+            .handle
+            .view(move |state| state.projects.get(&project).map(|project| project.config.environment.clone()))
+            .await;
+        let environment = environment.ok().flatten();
+        // Looked up again: a file may have got another one since.
+        on_disk(move || {
+            let variable = |name: &str| std::env::var(name).ok();
+            secrets::learn(environment.iter().flat_map(|of| secrets::of_project(of, variable)));
+            secrets::known()
+        })
+        .await
+    }
+}
+
+/// The time that a call waits for output at most, before it returns nothing.
+const WAIT: Duration = Duration::from_secs(25);
 /// An escape sequence, or a letter, that is cut off at the end of a piece is no longer than this.
 const CUT: usize = 256;
 
-pub(crate) async fn read(
+async fn read(
     runtimes: &Runtimes,
     session: &Session,
     from: u64,
@@ -25,10 +122,10 @@ pub(crate) async fn read(
     until: Instant,
     secrets: &Secrets,
     format: TurnFormat,
-) -> Result<Output, Problem> {
+) -> Result<OutputPiece, DaemonError> {
     let process = process_of(runtimes, session).await.map_err(|err| unreadable(session, &err))?;
     let (Some(process), false) = (process, has_none_yet(runtimes, session).await) else {
-        return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
+        return Ok(OutputPiece { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
     };
     let runtime = runtimes.of(&process).map_err(|err| unreadable(session, &err))?;
     // More than a secret at a time, so that something of it can always be shown.
@@ -58,7 +155,7 @@ pub(crate) async fn read(
     let text = String::from_utf8_lossy(&read.bytes[..whole]);
     let text = ao_agent::turn::render(format, &text);
     let text = anstream::adapter::strip_str(&in_lines(&text)).to_string();
-    Ok(Output {
+    Ok(OutputPiece {
         from: read.from,
         next: read.from + whole as u64,
         text: secrets.mask(&ao_core::text::sanitise(&text)),
@@ -66,7 +163,8 @@ pub(crate) async fn read(
     })
 }
 
-/// How much of a piece can be rendered: whole lines, where lines are reports. A line that fills the piece is taken as it is.
+/// Returns the length of the part that can be rendered: whole lines, if lines are reports. A line that fills the
+/// piece is taken as it is.
 fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
     if format == TurnFormat::Text {
         return bytes.len();
@@ -78,14 +176,9 @@ fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
     }
 }
 
-/// The session once it has a process or has ended, or as it is by then. Whoever waits for output would ask again and again
-/// otherwise.
-pub(crate) async fn begun(
-    handle: &Handle,
-    runtimes: &Runtimes,
-    session: &Session,
-    until: Instant,
-) -> Session {
+/// Returns the session once it has a process or has ended, or as it is at the deadline. Spares callers that wait for
+/// output repeated calls.
+async fn begun(handle: &Handle, runtimes: &Runtimes, session: &Session, until: Instant) -> Session {
     let id = session.id;
     let begins = async {
         loop {
@@ -102,9 +195,9 @@ pub(crate) async fn begun(
     timeout_at(until, begins).await.ok().flatten().map_or_else(|| session.clone(), |now| *now)
 }
 
-/// Whether a session lives and has no process yet that could have put anything out: it is queued, or is being made ready.
+/// Returns true if a session is live and has no process yet that could have output: it is queued, or being set up.
 async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
-    // From these only a person leads on, and nobody waits for that with a call.
+    // Only a person leads on from these, which no call waits for.
     if matches!(
         session.phase,
         Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. }
@@ -136,16 +229,16 @@ pub(crate) async fn process_of(
     runtimes.get(&session.spec.runtime)?.reference(session.id, session.attempt).await
 }
 
-fn unreadable(session: &Session, err: &RuntimeError) -> Problem {
+fn unreadable(session: &Session, err: &RuntimeError) -> DaemonError {
     let name = &session.spec.name;
     let mut problem =
-        Problem::new(500, "unreadable-output", format!("the output of `{name}` cannot be read"));
+        DaemonError::new(ErrorKind::UnreadableOutput, format!("the output of `{name}` cannot be read"));
     problem.detail = Some(err.to_string());
     problem.hint(format!("`ao explain {name}` says what is known of it"))
 }
 
-/// Ends a line wherever a program that draws goes to another place of the screen, so that what stands on lines of their own
-/// there does so in plain text too. Lines with nothing on them are not told.
+/// Ends a line wherever a program that draws moves to another place of the screen, so that separate lines there are
+/// separate in plain text too. Empty lines are left out.
 fn in_lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     let mut rest = text;
@@ -169,7 +262,7 @@ fn in_lines(text: &str) -> String {
     lines
 }
 
-/// How much of a piece can be shown: not the beginning of a letter or of an escape sequence whose rest is still to come.
+/// Returns the length of the part that can be shown: without an incomplete letter or escape sequence at the end.
 fn whole_part(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(CUT);
     let mut end = bytes.len();

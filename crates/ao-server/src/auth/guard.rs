@@ -114,7 +114,7 @@ fn shown(app: &App, headers: &HeaderMap, by_socket: bool) -> Result<Option<Shown
         if app.auth.is_token(token) {
             return Ok(Some(Shown::Owner));
         }
-        let (session, attempt) = app.host.session_of(token).ok_or_else(no_token)?;
+        let (session, attempt) = app.daemon.session_of(token).ok_or_else(no_token)?;
         return Ok(Some(Shown::Session(session, attempt)));
     }
     match cookie(headers, &app.names().cookie()) {

@@ -60,13 +60,13 @@ fn elsewhere(app: &App, caller: &Caller, project: &ProjectId, meant: &str, named
     if !caller.may(Deed::Read(project)) {
         return forbidden().into();
     }
-    match (app.host.project(Some(project.as_str())), named) {
+    match (app.daemon.config.project(Some(project.as_str())), named) {
         (Ok(_), Some(named)) => {
             let title = format!("`{}` is not of the project `{}`", short(meant), short(named));
             Problem::new(422, "invalid", title).into()
         }
         (Ok(_), None) => unknown_pull(meant),
-        (Err(problem), _) => problem.into(),
+        (Err(err), _) => err.into(),
     }
 }
 
@@ -114,7 +114,7 @@ async fn numbered(app: &App, within: &[ProjectId], number: u64) -> Result<Vec<Pu
     }
     let mut found = Vec::new();
     for id in ids {
-        let seen = async { Ok(app.host.scm(&id.project)?.pulls(std::slice::from_ref(&id)).await?) };
+        let seen = async { Ok(app.daemon.looks.scm(&id.project)?.pulls(std::slice::from_ref(&id)).await?) };
         let seen = among(within, seen.await)?.unwrap_or_default();
         found.extend(seen.into_iter().map(|(pull, _)| pull).filter(|pull| *pull == id));
     }
@@ -182,7 +182,7 @@ async fn with_head(app: &App, within: &[ProjectId], branch: &str) -> Result<Vec<
     let (mut open, mut over) = (Vec::new(), Vec::new());
     for project in within {
         let rows = async {
-            match app.host.scm(project)?.list(project, &filter).await {
+            match app.daemon.looks.scm(project)?.list(project, &filter).await {
                 // A forge that cannot search by branch has no match.
                 Err(TrackerError::Unsupported { .. }) => Ok(vec![]),
                 rows => Ok(rows?),
@@ -239,7 +239,7 @@ pub(crate) async fn issue_meant(
     for project in &within {
         let id = TaskId { project: project.clone(), key: key.to_owned() };
         let seen = async {
-            match app.host.tracker(project)?.task(&id).await {
+            match app.daemon.looks.tracker(project)?.task(&id).await {
                 Err(TrackerError::NotFound { .. }) => Ok(None),
                 seen => Ok(Some(seen?.task)),
             }

@@ -7,8 +7,8 @@ mod thread;
 use ao_api::Problem;
 use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts};
 use ao_core::session::SessionRole;
-use ao_core::{Input, ProjectId, PullId, SessionId, TaskId};
-use ao_ports::{PullDetail, Scm, TaskSeen, Tracker, TrackerError};
+use ao_core::{ProjectId, PullId, SessionId};
+use ao_ports::{PullDetail, Scm, TrackerError};
 
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
@@ -45,7 +45,7 @@ pub(crate) fn project(app: &App, caller: &Caller, named: Option<&str>) -> Result
         (Some(named), Caller::Session(agent)) if named != agent.project.as_str() => {
             return Err(forbidden().into());
         }
-        (named, _) => app.host.project(named)?,
+        (named, _) => app.daemon.config.project(named)?,
     };
     allow(caller, Deed::Read(&project))?;
     Ok(project)
@@ -56,7 +56,7 @@ pub(crate) fn projects(app: &App, caller: &Caller, named: Option<&str>) -> Resul
     if named.is_some() || matches!(caller, Caller::Session(_)) {
         return project(app, caller, named).map(|project| vec![project]);
     }
-    Ok(app.host.projects().iter().map(|project| ProjectId::new(&project.id)).collect())
+    Ok(app.daemon.config.projects().into_keys().collect())
 }
 
 /// Drops an "unsupported" error if the project is one of several.
@@ -74,22 +74,11 @@ pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Resul
 
 // ── looking ──
 
-/// Lets the host look at a pull request and report it to the engine, so that the next decision is based on it.
+/// Lets the daemon look at a pull request and report it to the engine, so that the next decision is based on it.
 pub(crate) async fn see(app: &App, id: &PullId) -> Result<PullFacts, Failure> {
-    let seen = app.host.see(std::slice::from_ref(id)).await?;
+    let seen = app.daemon.looks.see(std::slice::from_ref(id)).await?;
     let facts = seen.into_iter().find(|(pull, _)| pull == id).map(|(_, facts)| facts);
     Ok(facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?)
-}
-
-/// Looks at an issue. The engine gets it only if it is involved: it holds issues that are worked on or waited for in
-/// memory, not every issue there ever was.
-pub(crate) async fn see_task(app: &App, tracker: &dyn Tracker, id: &TaskId) -> Result<TaskSeen, Failure> {
-    let seen = tracker.task(id).await?;
-    let task = id.clone();
-    if app.handle.view(move |state| state.tasks.contains_key(&task)).await? {
-        app.handle.ask(Input::Task { task: id.clone(), facts: Box::new(seen.facts.clone()) }).await?;
-    }
-    Ok(seen)
 }
 
 /// Returns a pull request with all details of its forge; if the forge has none, with the facts at least.

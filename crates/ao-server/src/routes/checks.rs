@@ -78,7 +78,7 @@ pub(super) async fn list(
     for project in &within {
         let (pull, check) = (pull.clone(), which.check.clone());
         let filter = RunFilter { project: Some(project.clone()), pull, check, state, alone: false, limit };
-        let runs = async { Ok(app.host.scm(project)?.runs(&filter).await?) };
+        let runs = async { Ok(app.daemon.looks.scm(project)?.runs(&filter).await?) };
         let runs = among(&within, runs.await)?.unwrap_or_default();
         // The forge may list runs of other projects, which this caller may not see.
         all.extend(runs.into_iter().filter(|run| run.project == *project));
@@ -111,7 +111,7 @@ pub(super) async fn run(
         }
         _ => return Err(invalid("say what is to be checked: either a pull request or a revision")),
     };
-    let scm = app.host.scm(&project)?;
+    let scm = app.daemon.looks.scm(&project)?;
     let order = CheckOrder { project, what, checks: wish.checks, again: wish.again };
     let running = app.clone();
     app.to_the_end(async move {
@@ -195,7 +195,7 @@ pub(super) async fn of_project(
     Part(id): Part,
 ) -> Result<Json<Checks>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.host.checks(&project).await?))
+    Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
 
 /// Lists the flaky failures of a project's checks, the latest first.
@@ -238,7 +238,7 @@ async fn find_run(
     let within = projects(app, caller, named)?;
     for project in &within {
         let found = async {
-            let scm = app.host.scm(project)?;
+            let scm = app.daemon.looks.scm(project)?;
             match scm.run(id).await {
                 Err(TrackerError::NotFound { .. }) => Ok(None),
                 run => Ok(Some((scm, run?))),

@@ -13,6 +13,7 @@ use crate::auth::Caller;
 use crate::extract::{Asked, Part};
 use crate::forge::project;
 use crate::problem::Failure;
+use crate::tell;
 
 /// Compares all open pull requests and the work of all live sessions of a project, with uncommitted changes.
 #[utoipa::path(
@@ -26,7 +27,8 @@ pub(super) async fn list(
     Part(id): Part,
 ) -> Result<Json<Conflicts>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.host.conflicts(&project).await?))
+    let report = app.daemon.forecasts.conflicts(&project).await?;
+    Ok(Json(tell::daemon::conflicts(&project, report)))
 }
 
 /// The pair to compare.
@@ -53,5 +55,6 @@ pub(super) async fn between(
     Asked(which): Asked<Which>,
 ) -> Result<Json<Conflict>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(app.host.conflict(&project, &which.a, &which.b).await?))
+    let clash = app.daemon.forecasts.conflict(&project, &which.a, &which.b).await?;
+    Ok(Json(tell::daemon::conflict(clash)))
 }

@@ -127,7 +127,7 @@ pub(super) async fn restore(
     Named(session): Named,
     Perhaps(restore): Perhaps<Restore>,
 ) -> Answer {
-    let runtime = app.host.runtime_of(&session, restore.runtime.as_deref()).await?;
+    let runtime = app.daemon.spawn.runtime_of(&session, restore.runtime.as_deref()).await?;
     tell(&app, session.id, SessionInput::RestoreIn { runtime }).await
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ao_api::{
     ChannelTest, ConfigShown, Daemon, Health, NotifyChannel, NotifyTest, Problem, Reloaded, Stopping,
 };
+use ao_core::notice::NoticeLevel;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -15,12 +16,13 @@ use crate::app::App;
 use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
 use crate::problem::Failure;
+use crate::tell;
 
 /// Reports that the daemon is there. Needs no authentication.
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
 pub(super) async fn healthz(State(app): State<Arc<App>>) -> Json<Health> {
     let status = if app.stop.is_cancelled() { "stopping" } else { "ok" };
-    Json(Health { status: status.into(), version: app.host.about().version })
+    Json(Health { status: status.into(), version: app.about().version })
 }
 
 /// Returns metrics in the OpenMetrics format.
@@ -48,7 +50,7 @@ pub(super) async fn document() -> Response {
 /// Describes the daemon.
 #[utoipa::path(get, path = "/api/daemon", tag = "daemon", responses((status = 200, body = Daemon)))]
 pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, Failure> {
-    let about = app.host.about();
+    let about = app.about();
     let (live, queued, most, seq) = app
         .handle
         .view_at(|state, seq| {
@@ -68,7 +70,7 @@ pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, F
 /// Ends the daemon. Agents go on, and the next daemon finds them.
 #[utoipa::path(post, path = "/api/daemon/stop", tag = "daemon", responses((status = 200, body = Stopping)))]
 pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, Failure> {
-    let pid = app.host.about().pid;
+    let pid = app.about().pid;
     let (running, queued) = app
         .handle
         .view(|state| {
@@ -82,7 +84,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
             (names(&|session| session.running_attempt().is_some()), names(&is_queued))
         })
         .await?;
-    app.host.stop();
+    app.stop.cancel();
     Ok(Json(Stopping { pid, running, queued }))
 }
 
@@ -90,13 +92,18 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
 #[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
 pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
     let reading = app.clone();
-    app.to_the_end(async move { Ok(Json(reading.host.reload().await?)) }).await
+    app.to_the_end(async move {
+        let report = reading.daemon.reload().await?;
+        let configs = reading.daemon.config.files();
+        Ok(Json(Reloaded { configs, changes: report.changes, needs_restart: report.needs_restart }))
+    })
+    .await
 }
 
 /// Returns the configuration in use.
 #[utoipa::path(get, path = "/api/config", tag = "daemon", responses((status = 200, body = ConfigShown)))]
 pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
-    Json(app.host.config())
+    Json(ConfigShown { files: app.daemon.config.files(), yaml: app.daemon.config.shown() })
 }
 
 /// Sends a test notice on each channel, and returns the results.
@@ -108,11 +115,23 @@ pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
-    Ok(Json(app.host.notify_test(&test).await?))
+    let level = match &test.level {
+        None => NoticeLevel::Info,
+        Some(word) => {
+            let known = tell::daemon::LEVELS.iter().find(|(known, _)| known == word);
+            known.map(|(_, level)| *level).ok_or_else(|| {
+                Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
+                    .hint("there are `urgent`, `action`, `warning` and `info`")
+            })?
+        }
+    };
+    let tried = app.daemon.notify_test(&test.channels, level).await?;
+    Ok(Json(tried.into_iter().map(tell::daemon::channel_test).collect()))
 }
 
 /// Lists the channels for notices, with their state.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
 pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
-    Ok(Json(app.host.notify_list().await?))
+    let channels = app.daemon.notify_list().await?;
+    Ok(Json(channels.into_iter().map(tell::daemon::notify_channel).collect()))
 }

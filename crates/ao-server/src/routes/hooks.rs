@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Part, Perhaps, find};
 use crate::problem::Failure;
+use crate::tell;
 
 /// Lists the configured hooks, in the order in which they run.
 #[utoipa::path(
@@ -22,16 +23,18 @@ pub(super) async fn list(
     Asked(within): Asked<Within>,
 ) -> Result<Json<Hooks>, Failure> {
     let project = match within.project.as_deref() {
-        Some(named) => Some(app.host.project(Some(named))?),
+        Some(named) => Some(app.daemon.config.project(Some(named))?),
         None => None,
     };
-    Ok(Json(app.host.hooks(project.as_ref()).await?))
+    let hooks = app.daemon.jobs.hooks(project.as_ref()).await?;
+    Ok(Json(Hooks { hooks: hooks.into_iter().map(tell::daemon::hook).collect() }))
 }
 
 /// Lists the logs of hooks and of commands of reactions, the newest first.
 #[utoipa::path(get, path = "/api/hooks/logs", tag = "hooks", responses((status = 200, body = HookLogs)))]
 pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, Failure> {
-    Ok(Json(HookLogs { logs: app.host.hook_logs().await? }))
+    let logs = app.daemon.jobs.hook_logs().await?;
+    Ok(Json(HookLogs { logs: logs.into_iter().map(|log| tell::daemon::hook_log(log, None)).collect() }))
 }
 
 /// Returns one log with its content.
@@ -41,7 +44,8 @@ pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, 
     responses((status = 200, body = HookLog)),
 )]
 pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Result<Json<HookLog>, Failure> {
-    Ok(Json(app.host.hook_log(&id).await?))
+    let (log, text) = app.daemon.jobs.hook_log(&id).await?;
+    Ok(Json(tell::daemon::hook_log(log, Some(text))))
 }
 
 /// Runs the hooks of a point now. They really run; their result has no further effect.
@@ -67,12 +71,13 @@ pub(super) async fn test(
     };
     let project = match (&session, test.project_id.as_deref()) {
         (Some(session), _) => session.spec.project.clone(),
-        (None, named) => app.host.project(named)?,
+        (None, named) => app.daemon.config.project(named)?,
     };
     let running = app.clone();
     app.to_the_end(async move {
         let session = session.map(|session| session.id);
-        Ok(Json(running.host.hook_test(&project, point, session).await?))
+        let trial = running.daemon.jobs.try_hooks(&project, point, session).await?;
+        Ok(Json(tell::daemon::hook_tested(trial)))
     })
     .await
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment};
+use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment, Problem};
 use ao_core::{ProjectId, TaskId};
+use ao_daemon::looks::{ImportFormat, Outcome, TaskReceiver};
 use ao_ports::{NewTask, TaskEdit, TaskFilter, TaskSeen};
 use axum::Json;
 use axum::extract::State;
@@ -15,9 +16,7 @@ use super::pulls::{Within, labels};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part};
-use crate::forge::{
-    allow, among, author, invalid, issue_key, issue_meant, one_of, project, projects, see_task,
-};
+use crate::forge::{allow, among, author, invalid, issue_key, issue_meant, one_of, project, projects};
 use crate::problem::Failure;
 use crate::tell;
 
@@ -64,7 +63,7 @@ pub(super) async fn list(
     let mut warnings: Vec<String> = Vec::new();
     for project in &within {
         let seen = async {
-            let tracker = app.host.tracker(project)?;
+            let tracker = app.daemon.looks.tracker(project)?;
             Ok((tracker.list(project, &filter).await?, tracker.warnings().await?))
         };
         let Some((seen, odd)) = among(&within, seen.await)? else { continue };
@@ -105,11 +104,11 @@ pub(super) async fn add(
         closed: new.closed,
         project,
     };
-    let tracker = app.host.tracker(&order.project)?;
+    let tracker = app.daemon.looks.tracker(&order.project)?;
     let adding = app.clone();
     app.to_the_end(async move {
         let id = tracker.create(&order).await?;
-        let seen = see_task(&adding, &*tracker, &id).await?;
+        let seen = adding.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
         Ok((StatusCode::CREATED, Json(told(&adding, seen).await?)))
     })
     .await
@@ -128,7 +127,7 @@ pub(super) async fn show(
     Asked(within): Asked<Within>,
 ) -> Result<Json<Issue>, Failure> {
     let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let seen = app.host.tracker(&id.project)?.task(&id).await?;
+    let seen = app.daemon.looks.tracker(&id.project)?.task(&id).await?;
     Ok(Json(told(&app, seen).await?))
 }
 
@@ -166,11 +165,11 @@ pub(super) async fn edit(
         assignee: edit.assignee.map(|assignee| Some(assignee).filter(|assignee| !assignee.is_empty())),
         closed,
     };
-    let tracker = app.host.tracker(&id.project)?;
+    let tracker = app.daemon.looks.tracker(&id.project)?;
     let editing = app.clone();
     app.to_the_end(async move {
         tracker.edit(&id, &order).await?;
-        let seen = see_task(&editing, &*tracker, &id).await?;
+        let seen = editing.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
         Ok(Json(told(&editing, seen).await?))
     })
     .await
@@ -196,11 +195,11 @@ pub(super) async fn comment(
     }
     let by = author(&app, &caller);
     let key = new.key.unwrap_or_else(|| format!("said-{:x}", app.clock.fresh()));
-    let tracker = app.host.tracker(&id.project)?;
+    let tracker = app.daemon.looks.tracker(&id.project)?;
     let saying = app.clone();
     app.to_the_end(async move {
         tracker.comment(&id, &by, &key, &new.body).await?;
-        let seen = see_task(&saying, &*tracker, &id).await?;
+        let seen = saying.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
         Ok((StatusCode::CREATED, Json(told(&saying, seen).await?)))
     })
     .await
@@ -219,18 +218,30 @@ pub(super) async fn import(
     allow(&caller, Deed::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);
+    let format = match order.format.as_str() {
+        "markdown" => ImportFormat::Markdown,
+        "github" => ImportFormat::GitHub,
+        other => {
+            let what = format!("`{other}` is no format that issues come in");
+            return Err(Problem::new(400, "bad-format", what)
+                .hint("there are `markdown` and `github`")
+                .into());
+        }
+    };
     let importing = app.clone();
     app.to_the_end(async move {
-        let imported = importing.host.import(&project, &by, &order).await?;
+        let looks = &importing.daemon.looks;
+        let imported = looks.import(&project, &by, (format, &order.text), order.dry_run).await?;
         if !order.dry_run {
-            let tracker = importing.host.tracker(&project)?;
-            for made in imported.issues.iter().filter(|issue| issue.result == "made") {
-                if let Some(id) = made.id.as_ref().and_then(|id| id.parse::<TaskId>().ok()) {
-                    see_task(&importing, &*tracker, &id).await?;
-                }
+            for id in imported
+                .iter()
+                .filter(|made| made.outcome == Outcome::Made)
+                .filter_map(|made| made.task.as_ref())
+            {
+                looks.task(id, TaskReceiver::EngineIfKnown).await?;
             }
         }
-        Ok(Json(imported))
+        Ok(Json(tell::daemon::imported(imported)))
     })
     .await
 }

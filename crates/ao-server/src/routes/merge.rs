@@ -48,7 +48,7 @@ pub(super) async fn claim(
         Some(meant) => Some(claimer(&app, &caller, meant, &id).await?),
         None => None,
     };
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let claiming = app.clone();
     app.to_the_end(async move {
         let facts = see(&claiming, &id).await?;
@@ -126,7 +126,7 @@ pub(super) async fn merge(
         Some(word) => Some(one_of("way to merge", word, STRATEGIES)?),
         None => None,
     };
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     if !scm.abilities().pinned_merge {
         let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
         return Err(Problem::new(501, "unsupported", title).into());

@@ -54,7 +54,7 @@ pub(super) async fn open(
             return Err(forbidden().into());
         }
     }
-    let base = new.base.clone().or_else(|| app.host.default_branch(&project));
+    let base = new.base.clone().or_else(|| app.daemon.config.default_branch(&project));
     let base = base.ok_or_else(|| invalid("say which branch it is to be merged into"))?;
     let order = ao_ports::NewPull {
         session: claims.as_ref().map(|claims| claims.session),
@@ -67,12 +67,12 @@ pub(super) async fn open(
         by: author(&app, &caller),
         project,
     };
-    let scm = app.host.scm(&order.project)?;
+    let scm = app.daemon.looks.scm(&order.project)?;
     let opening = app.clone();
     app.to_the_end(async move {
         // The branches of sessions decide whose it is, and they may have changed since the last look.
         if order.session.is_none() {
-            opening.host.see_where_sessions_stand(&order.project).await;
+            opening.daemon.looks.see_where_sessions_stand(&order.project).await;
         }
         let id = scm.open(&order).await?;
         let known = id.clone();

@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::extract::{Asked, Named};
 use crate::problem::Failure;
+use crate::tell;
 
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
@@ -61,7 +62,7 @@ pub(super) async fn output(
         (None, Some(tail)) => {
             let tail = tail.min(PIECE_MOST);
             // A program without any output has no end offset.
-            let end = Some(app.host.output(&session, u64::MAX, 0, false).await?.next);
+            let end = Some(app.daemon.terminals.output(&session, u64::MAX, 0, false).await?.next);
             let end = end.filter(|end| *end < u64::MAX).unwrap_or(0);
             (end.saturating_sub(tail.into()), tail.max(1))
         }
@@ -69,14 +70,15 @@ pub(super) async fn output(
     if piece.wait == Some(true) {
         tokio::select! {
             () = app.stop.cancelled() => {}
-            waited = timeout(WAIT, app.host.output(&session, from, limit, true)) => {
+            waited = timeout(WAIT, app.daemon.terminals.output(&session, from, limit, true)) => {
                 if let Ok(output) = waited {
-                    return Ok(Json(output?));
+                    return Ok(Json(tell::daemon::output(output?)));
                 }
             }
         }
     }
-    Ok(Json(app.host.output(&session, from, limit, false).await?))
+    let piece = app.daemon.terminals.output(&session, from, limit, false).await?;
+    Ok(Json(tell::daemon::output(piece)))
 }
 
 /// Returns the output of the set-up commands of a session.
@@ -89,7 +91,7 @@ pub(super) async fn setup_log(
     State(app): State<Arc<App>>,
     Named(session): Named,
 ) -> Result<Response, Failure> {
-    let log = app.host.setup_log(&session).await?;
+    let log = app.daemon.terminals.setup_log(&session).await?;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(CONTENT_TYPE, plain)], log).into_response())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{PolicyRule, PolicyShown, PolicyVerdict};
+use ao_api::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 use ao_core::PullId;
 use ao_core::incident::{IncidentKind, Subject};
 use ao_core::policy::RuleVerdict;
@@ -66,7 +66,23 @@ pub(super) async fn show(
     Asked(within): Asked<Within>,
 ) -> Result<Json<PolicyShown>, Failure> {
     let project = project(&app, &caller, within.project.as_deref())?;
-    Ok(Json(app.host.policy(&project).await?))
+    let report = app.daemon.looks.policy(&project).await?;
+    let (fields, broken) = match report.fields {
+        Ok(fields) => (fields, None),
+        Err(why) => (vec![], Some(why)),
+    };
+    let fields = fields.into_iter().map(|field| PolicyField {
+        key: field.key.to_owned(),
+        value: field.value,
+        from: field.from,
+    });
+    Ok(Json(PolicyShown {
+        project_id: project.to_string(),
+        written: report.written,
+        commit: report.commit,
+        broken,
+        fields: fields.collect(),
+    }))
 }
 
 fn is_written(state: &ao_core::State, id: &PullId) -> bool {

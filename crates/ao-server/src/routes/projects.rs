@@ -35,7 +35,9 @@ pub(super) async fn add(
     Given(project): Given<NewProject>,
 ) -> Result<Json<Projects>, Failure> {
     let adding = app.clone();
-    let added = app.to_the_end(async move { Ok(adding.host.add(&project).await?) }).await?;
+    let added = app
+        .to_the_end(async move { Ok(adding.daemon.add_project(project.config.as_str().into()).await?) })
+        .await?;
     let projects = known(&app).await?.into_iter().filter(|project| added.contains(&project.id)).collect();
     Ok(Json(Projects { projects }))
 }
@@ -48,7 +50,7 @@ pub(super) async fn add(
 )]
 pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<StatusCode, Failure> {
     let removing = app.clone();
-    app.to_the_end(async move { Ok(removing.host.remove(&id).await?) }).await?;
+    app.to_the_end(async move { Ok(removing.daemon.remove_project(&id).await?) }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -93,8 +95,8 @@ pub(super) async fn trusted(
     State(app): State<Arc<App>>,
     Part(id): Part,
 ) -> Result<Json<RepositoryTrust>, Failure> {
-    let project = app.host.project(Some(&id))?;
-    let view = app.host.scm(&project)?.base(&project).await?.unwrap_or_default();
+    let project = app.daemon.config.project(Some(&id))?;
+    let view = app.daemon.looks.scm(&project)?.base(&project).await?.unwrap_or_default();
     let programs = view.programs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let waiting = view.held.into_iter().map(|held| held.what).collect();
     Ok(Json(RepositoryTrust { project: id, programs, waiting }))
@@ -110,8 +112,8 @@ pub(super) async fn trust(
     State(app): State<Arc<App>>,
     Part(id): Part,
 ) -> Result<Json<ConfirmedChanges>, Failure> {
-    let project = app.host.project(Some(&id))?;
-    let scm = app.host.scm(&project)?;
+    let project = app.daemon.config.project(Some(&id))?;
+    let scm = app.daemon.looks.scm(&project)?;
     let confirmed = app.to_the_end(async move { Ok(scm.confirm_repository(&project).await?) }).await?;
     Ok(Json(ConfirmedChanges { project: id, changes: confirmed.into_iter().map(|it| it.detail).collect() }))
 }
@@ -124,7 +126,9 @@ async fn tell(app: &App, id: String, input: ProjectInput) -> Result<Json<Project
 }
 
 async fn known(app: &App) -> Result<Vec<Project>, Failure> {
-    let mut projects = app.host.projects();
+    let projects = app.daemon.config.projects();
+    let mut projects: Vec<Project> =
+        projects.iter().map(|(id, known)| crate::tell::daemon::project(id, known)).collect();
     let counted = app.handle.view(move |state| {
         for project in &mut projects {
             let id = ProjectId::new(&project.id);

@@ -132,7 +132,7 @@ fn open_ones(
 async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Result<Vec<PullRow>, Failure> {
     let mut all = Vec::new();
     for project in within {
-        let rows = async { Ok(app.host.scm(project)?.list(project, filter).await?) };
+        let rows = async { Ok(app.daemon.looks.scm(project)?.list(project, filter).await?) };
         all.extend(among(within, rows.await)?.unwrap_or_default());
     }
     Ok(all)
@@ -160,7 +160,7 @@ pub(super) async fn show(
     Asked(within): Asked<Within>,
 ) -> Result<Json<PullDetail>, Failure> {
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     Ok(Json(told(&app, &*scm, &id).await?))
 }
 
@@ -198,7 +198,7 @@ pub(super) async fn edit(
         remove_labels: edit.remove_labels.into_iter().collect(),
         closed,
     };
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let editing = app.clone();
     app.to_the_end(async move {
         scm.edit(&id, &order).await?;
@@ -237,7 +237,7 @@ pub(super) async fn diff(
     let id = pull_meant(&app, &caller, &meant, much.project.as_deref()).await?;
     let limit = much.limit.unwrap_or(DIFF).clamp(1, DIFF_MOST);
     // One byte more than requested shows whether there is more.
-    let diff = app.host.scm(&id.project)?.diff(&id, limit + 1).await?;
+    let diff = app.daemon.looks.scm(&id.project)?.diff(&id, limit + 1).await?;
     Ok(Json(cut(diff, limit)))
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn add(
 ) -> Result<Json<MergeQueue>, Failure> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     if !scm.abilities().pinned_merge {
         let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
         return Err(Problem::new(501, "unsupported", title).into());

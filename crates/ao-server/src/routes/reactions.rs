@@ -50,7 +50,7 @@ pub(super) async fn list(
     Asked(wanted): Asked<For>,
 ) -> Result<Json<Reactions>, Failure> {
     let project = wanted.project.as_deref().map(|named| project(&app, &caller, Some(named))).transpose()?;
-    let agent = wanted.agent.as_deref().map(|named| match app.host.tool_of(named) {
+    let agent = wanted.agent.as_deref().map(|named| match app.daemon.config.tool_of(named) {
         Some(tool) => AgentChoice { name: tool, specialist: Some(named.into()), ..AgentChoice::default() },
         None => AgentChoice { name: named.into(), ..AgentChoice::default() },
     });

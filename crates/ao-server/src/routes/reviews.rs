@@ -43,7 +43,7 @@ pub(super) async fn comment(
         return Err(invalid("a comment says something"));
     }
     let side = side(new.side.as_deref())?;
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let at = match (new.thread, new.path, new.line) {
         (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
             return Err(invalid("a thread has its place already: name a thread, or a path and a line"));
@@ -87,7 +87,7 @@ pub(super) async fn edit_comment(
         return Err(invalid("a comment says something"));
     }
     let by = author(&app, &caller);
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let editing = app.clone();
     app.to_the_end(async move {
         scm.edit_comment(&id, &comment, &by, &edit.body).await?;
@@ -132,7 +132,7 @@ pub(super) async fn review(
         comments: new.comments.into_iter().map(review_comment).collect::<Result<_, _>>()?,
         key: new.key,
     };
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let giving = app.clone();
     app.to_the_end(async move {
         let given = scm.review(&order).await?;
@@ -180,7 +180,7 @@ pub(super) async fn resolve(
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
-    let scm = app.host.scm(&id.project)?;
+    let scm = app.daemon.looks.scm(&id.project)?;
     let resolving = app.clone();
     app.to_the_end(async move {
         let thread = thread_meant(&*scm, &id, &thread).await?;
@@ -212,11 +212,11 @@ pub(super) async fn reviewer(
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let detail = app.host.scm(&id.project)?.show(&id).await?;
+    let detail = app.daemon.looks.scm(&id.project)?.show(&id).await?;
     if detail.facts.state != PullState::Open {
         return Err(is_over(&id).into());
     }
-    let order = app.host.reviewer(&detail, &wish).await?;
+    let order = app.daemon.spawn.reviewer(&detail, wish.agent, wish.prompt.as_deref()).await?;
     let (project, branch) = (order.project.clone(), order.branch.clone());
     let reads = app.handle.view(move |state| {
         let mut live = state.live_in(&project);

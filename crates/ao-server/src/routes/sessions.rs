@@ -7,6 +7,7 @@ use ao_core::input::SpawnRequest;
 use ao_core::session::{SessionRole, StatusWord};
 use ao_core::work::WorkView;
 use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
+use ao_daemon::spawn::SpawnDraft;
 use ao_engine::AskError;
 use axum::Json;
 use axum::extract::State;
@@ -101,13 +102,44 @@ pub(super) async fn spawn(
         }
         wish.project_id.get_or_insert_with(|| agent.project.to_string());
     }
-    let order = app.host.order(&wish).await?;
+    let order = app.daemon.spawn.order(draft(wish)?).await?;
     if let Caller::Session(agent) = &caller
         && (order.project != agent.project || order.role == SessionRole::Orchestrator)
     {
         return Err(forbidden().into());
     }
     begin(&app, order).await
+}
+
+/// Returns what the daemon is asked for.
+fn draft(new: NewSession) -> Result<SpawnDraft, Problem> {
+    let role = match new.role.as_deref() {
+        None => None,
+        Some("worker") => Some(SessionRole::Worker),
+        Some("orchestrator") => Some(SessionRole::Orchestrator),
+        Some("reviewer") => Some(SessionRole::Reviewer),
+        Some(other) => {
+            return Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
+                .hint("there are `worker`, `orchestrator` and `reviewer`"));
+        }
+    };
+    Ok(SpawnDraft {
+        project: new.project_id,
+        issue: new.issue,
+        title: new.title,
+        prompt: new.prompt,
+        name: new.name,
+        branch: new.branch,
+        agent: new.agent,
+        model: new.model,
+        runtime: new.runtime,
+        workspace: new.workspace,
+        claim_pr: new.claim_pr,
+        role,
+        priority: new.priority,
+        trust: new.trust,
+        force: new.force,
+    })
 }
 
 /// Starts a session, or returns the existing one in its place.

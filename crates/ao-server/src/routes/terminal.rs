@@ -72,7 +72,7 @@ pub(super) async fn terminal(
         control: how.control == Some(true) && may_type,
         history: how.history.unwrap_or(0).min(HISTORY_MOST),
     };
-    let view = app.host.attach(&session, options).await?;
+    let view = app.daemon.terminals.attach(&session, options).await?;
     let open = app.metrics.terminals.one();
     let (id, tasks) = (session.id, app.tasks.clone());
     let upgrade = upgrade.max_message_size(TYPED_MOST).max_frame_size(TYPED_MOST).write_buffer_size(0);

@@ -32,7 +32,7 @@ pub(super) async fn make(
         }
         NewToken { session: Some(meant), .. } => {
             let session = find(&app, caller, meant, true).await?;
-            app.host.token_for(&session).ok_or_else(|| {
+            app.daemon.token_for(&session).ok_or_else(|| {
                 Problem::new(409, "no-token", "a session has a token only while it has an agent")
             })?
         }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{Cleanup, CleanupOrder, Problem};
+use ao_core::ProjectId;
+use ao_daemon::cleanup::CleanupRequest;
 use axum::Json;
 use axum::extract::State;
 
@@ -10,12 +12,13 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, find};
 use crate::problem::Failure;
+use crate::tell;
 
 /// Reports what a clean-up would do now: every workspace with its size, the decision, and its reasons.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", responses((status = 200, body = Cleanup)))]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Cleanup>, Failure> {
-    let order = CleanupOrder { dry_run: true, ..CleanupOrder::default() };
-    Ok(Json(app.host.cleanup(&order).await?))
+    let request = CleanupRequest { dry_run: true, ..CleanupRequest::default() };
+    Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?)))
 }
 
 /// Removes workspaces that may go. Those with unsaved work stay, with the reason.
@@ -26,16 +29,25 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Cleanup>, F
 pub(super) async fn cleanup(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Given(mut order): Given<CleanupOrder>,
+    Given(order): Given<CleanupOrder>,
 ) -> Result<Json<Cleanup>, Failure> {
     if order.discard && order.session.is_none() {
         return Err(Problem::new(422, "invalid", "work is thrown away one session at a time")
             .hint("name it with `session`")
             .into());
     }
-    if let Some(meant) = order.session.take() {
-        order.session = Some(find(&app, caller, meant, false).await?.id.to_string());
-    }
+    let session = match order.session {
+        Some(meant) => Some(find(&app, caller, meant, false).await?.id),
+        None => None,
+    };
+    let request = CleanupRequest {
+        session,
+        project: order.project_id.map(|id| ProjectId::new(&id)),
+        dry_run: order.dry_run,
+        artifacts: order.artifacts,
+        discard: order.discard,
+    };
     let cleaning = app.clone();
-    app.to_the_end(async move { Ok(Json(cleaning.host.cleanup(&order).await?)) }).await
+    app.to_the_end(async move { Ok(Json(tell::daemon::cleanup(cleaning.daemon.cleanup(&request).await?))) })
+        .await
 }

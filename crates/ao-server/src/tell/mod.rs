@@ -3,6 +3,7 @@
 mod advice;
 mod budget;
 mod check;
+pub(crate) mod daemon;
 mod explain;
 mod issue;
 mod message;

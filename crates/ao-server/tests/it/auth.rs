@@ -75,7 +75,7 @@ async fn without_a_token_nothing_is_told_or_done_whatever_is_called() {
         }
     }
     assert_eq!(house.seq().await, before);
-    assert_eq!(house.host.called.lock().unwrap().len(), 0);
+    house.is_in_place();
     house.end().await;
 }
 
@@ -98,7 +98,7 @@ async fn a_foreign_page_and_a_foreign_name_are_refused_even_with_the_token() {
         let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
         assert_eq!(response.status(), 421, "{method} {path}");
     }
-    assert_eq!(house.host.called.lock().unwrap().len(), 0);
+    house.is_in_place();
     house.end().await;
 }
 
@@ -143,7 +143,7 @@ async fn an_agents_token_reaches_its_own_session_and_nothing_else() {
     let (own, other) = (house.spawn("own").await, house.spawn("other").await);
     house.run(own).await;
     house.run(other).await;
-    house.host.give_token("worker", own);
+    house.give_token("worker", own);
     let before = house.seq().await;
     let everywhere = [
         "GET /healthz",
@@ -186,7 +186,7 @@ async fn an_agents_token_reaches_its_own_session_and_nothing_else() {
     }
     assert!(own_only.iter().all(|call| seen.contains(call)));
     assert_eq!(house.seq().await, before, "nothing has happened");
-    assert_eq!(house.host.called.lock().unwrap().len(), 0);
+    house.is_in_place();
     // By name and by prefix it is the same, and it does not hear which others there are.
     for meant in ["my-app-other", "my-app-ot", "my-app-nobody", "my-app"] {
         let told = get(&format!("/api/sessions/{meant}")).token("worker").to(&app).await;
@@ -210,7 +210,7 @@ async fn an_orchestrators_token_directs_the_workers_of_its_project_and_no_others
     for id in [chief, worker, foreign] {
         house.run(id).await;
     }
-    house.host.give_token("chief", chief);
+    house.give_token("chief", chief);
     let as_chief = async |call: Call| call.token("chief").to(&app).await;
 
     let listed = as_chief(get("/api/sessions")).await;
@@ -244,7 +244,7 @@ async fn an_orchestrators_token_directs_the_workers_of_its_project_and_no_others
     for (at, call) in refused.into_iter().enumerate() {
         assert_eq!(as_chief(call).await.told(), "403 forbidden", "call {at}");
     }
-    assert_eq!(house.host.called.lock().unwrap().len(), 0);
+    house.is_in_place();
     house.end().await;
 }
 
@@ -315,9 +315,9 @@ async fn a_token_is_given_out_for_a_session_and_for_the_api() {
     let id = house.spawn("one").await;
     let none = post("/api/tokens", json!({"session": "my-app-one"})).owner().to(&app).await;
     assert_eq!(none.told(), "409 no-token");
-    house.host.give_token("worker", id);
+    house.run(id).await;
     let given = post("/api/tokens", json!({"session": "my-app-one"})).owner().to(&app).await;
-    assert_eq!(given.json["token"], "worker");
+    assert_eq!(given.json["token"], house.give_token("worker", id));
     let own = post("/api/tokens", json!({})).owner().to(&app).await;
     assert_eq!(own.json["token"], house.auth.token());
     let both = post("/api/tokens", json!({"session": "x", "signIn": true})).owner().to(&app).await;
@@ -354,13 +354,13 @@ async fn the_log_has_what_was_called_and_neither_tokens_nor_what_was_said() {
     let house = House::new().await;
     let app = house.app().await;
     let id = house.spawn("one").await;
-    house.host.give_token("the-workers-token", id);
+    let workers = house.give_token("worker", id);
     let token = house.auth.token();
     let code =
         post("/api/tokens", json!({"signIn": true})).token(&token).to(&app).await.json["token"].clone();
     post("/api/sign-in", json!({"code": code})).to(&app).await;
     get("/api/sessions?project=a-secret-query").token(&token).to(&app).await;
-    get(&format!("/api/sessions/{id}")).token("the-workers-token").to(&app).await;
+    get(&format!("/api/sessions/{id}")).token("worker").to(&app).await;
     get("/api/daemon").token("a-wrong-token").with("cookie", "ao_session_3000=a-wrong-cookie").to(&app).await;
     let said = json!({"content": "a-secret-message"});
     post(&format!("/api/sessions/{id}/message"), said).token(&token).to(&app).await;
@@ -372,7 +372,7 @@ async fn the_log_has_what_was_called_and_neither_tokens_nor_what_was_said() {
         token.as_str(),
         code.as_str().unwrap(),
         "a-secret-query",
-        "the-workers-token",
+        workers.as_str(),
         "a-wrong-token",
         "a-wrong-cookie",
         "a-secret-message",
@@ -389,8 +389,8 @@ async fn a_token_is_good_as_long_as_the_agent_that_it_was_given_to() {
     let app = house.app().await;
     let id = house.spawn("one").await;
     house.run(id).await;
-    house.host.give_token("first", id);
-    house.host.give_token_to("second", id, Attempt(2));
+    house.give_token("first", id);
+    house.give_token_to("second", id, Attempt(2));
     let path = format!("/api/sessions/{id}");
     assert_eq!(get(&path).token("first").to(&app).await.told(), "200");
     assert_eq!(get(&path).token("second").to(&app).await.told(), "401 unauthorized");

@@ -11,7 +11,7 @@ use crate::support::{House, get, post};
 async fn checks_are_run_on_a_pull_request_which_then_waits_for_them() {
     let house = House::new().await;
     let app = house.app().await;
-    house.host.forge.lock().configured = true;
+    house.forge.lock().configured = true;
     house.pull(&pull("my-app", 7), facts("feat")).await;
     let begun = post("/api/checks", json!({"pull": "7"})).owner().to(&app).await;
     assert_eq!((begun.told().as_str(), &begun.json["runs"][0]["state"]), ("202", &json!("running")));
@@ -23,7 +23,7 @@ async fn checks_are_run_on_a_pull_request_which_then_waits_for_them() {
     for (wish, expected) in [
         (json!({}), "422 invalid"),
         (json!({"pull": "7", "revision": "main"}), "422 invalid"),
-        (json!({"revision": "main"}), "422 which-project"),
+        (json!({"revision": "main"}), "400 which-project"),
         (json!({"pull": "99"}), "404 unknown-pull"),
     ] {
         assert_eq!(post("/api/checks", wish.clone()).owner().to(&app).await.told(), expected, "{wish}");
@@ -57,7 +57,7 @@ async fn a_log_is_read_in_pieces_and_when_it_comes() {
     house.pull(&pull("my-app", 7), facts("feat")).await;
     let begun = post("/api/checks", json!({"pull": "7"})).owner().to(&app).await;
     let run = begun.json["runs"][0]["id"].as_str().unwrap().to_owned();
-    house.host.forge.lock().log = "grün\n".into();
+    house.forge.lock().log = "grün\n".into();
     let piece = get(&format!("/api/checks/{run}/log?limit=3")).owner().to(&app).await;
     assert_eq!(piece.json, json!({"text": "gr", "next": 2, "ended": false}), "no letter is torn");
     let rest = get(&format!("/api/checks/{run}/log?from=2")).owner().to(&app).await;
@@ -66,7 +66,7 @@ async fn a_log_is_read_in_pieces_and_when_it_comes() {
         let app = app.clone();
         async move { get(&format!("/api/checks/{run}/log?from=6&wait=true")).owner().to(&app).await }
     });
-    house.host.forge.lock().log.extend_from_slice(b"more\n");
+    house.forge.lock().log.extend_from_slice(b"more\n");
     assert_eq!(waiting.await.unwrap().json["text"], "more\n");
     house.end().await;
 }

@@ -143,7 +143,7 @@ async fn an_agent_hears_of_its_own_session_only() {
     let house = House::new().await;
     let app = house.app().await;
     let (own, other) = (house.spawn("own").await, house.spawn("other").await);
-    house.host.give_token("worker", own);
+    house.give_token("worker", own);
     house.run(other).await;
     house.run(own).await;
     let mut reader = Reader::open(&app, get("/api/events?after=0").token("worker")).await;

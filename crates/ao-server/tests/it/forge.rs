@@ -79,6 +79,39 @@ pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
     CheckFacts { run: None, name: name.into(), commit: Commit::new("h1"), state, required: true }
 }
 
+fn fresh_task(id: &TaskId, now: Timestamp) -> TaskSeen {
+    let facts = TaskFacts {
+        observed: now,
+        title: "An issue".into(),
+        labels: BTreeSet::new(),
+        priority: 0,
+        blocked_by: BTreeSet::new(),
+        closed: false,
+        trusted: true,
+        branch: None,
+        author: None,
+    };
+    TaskSeen {
+        task: id.clone(),
+        facts,
+        body: String::new(),
+        branch: None,
+        url: None,
+        author: None,
+        assignee: None,
+        created: now,
+        updated: now,
+        comments: vec![],
+    }
+}
+
+impl Inside {
+    /// Makes an issue.
+    pub(crate) fn issue(&mut self, id: &TaskId) {
+        self.tasks.insert(id.clone(), fresh_task(id, Timestamp(self.now)));
+    }
+}
+
 impl Forge {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inside> {
         self.0.lock().unwrap()
@@ -452,34 +485,27 @@ impl Tracker for Forge {
         Ok(listed.map(|seen| TaskSeen { comments: vec![], ..seen }).collect())
     }
 
+    async fn find(&self, _: &ProjectId, _: &str) -> Result<Option<TaskId>, TrackerError> {
+        self.ask("marked").map(|_| None)
+    }
+
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
         let mut inside = self.ask(format!("create by {} ({})", new.by.login, new.by.standing))?;
         let now = Timestamp(inside.now);
         let taken = inside.tasks.keys().filter(|id| id.project == new.project).count();
         let id = TaskId { project: new.project.clone(), key: (taken + 1).to_string() };
-        let facts = TaskFacts {
-            observed: now,
+        let mut seen = fresh_task(&id, now);
+        seen.facts = TaskFacts {
             title: new.title.clone(),
             labels: new.labels.clone(),
             priority: new.priority,
             blocked_by: new.blocked_by.clone(),
             closed: new.closed,
-            trusted: true,
-            branch: None,
-            author: None,
+            ..seen.facts
         };
-        let seen = TaskSeen {
-            task: id.clone(),
-            facts,
-            body: new.body.clone(),
-            branch: None,
-            url: None,
-            author: Some(new.by.clone()),
-            assignee: new.assignee.clone(),
-            created: now,
-            updated: now,
-            comments: vec![],
-        };
+        seen.body = new.body.clone();
+        seen.author = Some(new.by.clone());
+        seen.assignee = new.assignee.clone();
         inside.tasks.insert(id.clone(), seen);
         Ok(id)
     }

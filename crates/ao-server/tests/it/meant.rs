@@ -42,7 +42,7 @@ async fn a_pull_request_is_found_by_what_is_typed_of_it() {
         (pull("my-app", 1), "twice"),
         (pull("docs", 2), "docs-two"),
     ] {
-        house.host.forge.lock().pulls.insert(id, closed(branch));
+        house.forge.lock().pulls.insert(id, closed(branch));
     }
     let table = [
         ("7", "my-app!7"),
@@ -113,7 +113,7 @@ async fn an_issue_is_found_by_what_is_typed_of_it() {
         ("2", "my-app#2"),
         ("%232", "my-app#2"),
         ("my-app%232", "my-app#2"),
-        ("1", "409 ambiguous-issue my-app#1 docs#1"),
+        ("1", "409 ambiguous-issue docs#1 my-app#1"),
         ("1?project=docs", "docs#1"),
         ("my-app%231?project=docs", "422 invalid"),
         ("docs%232", "404 not-found"),

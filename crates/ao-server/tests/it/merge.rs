@@ -23,14 +23,14 @@ fn failed(name: &str) -> CheckState {
 
 async fn merge(house: &House, wish: Value) -> Answer {
     let app = house.app().await;
-    house.plug_forge().await;
-    house.host.forge.asked();
+    house.plug_forge();
+    house.forge.asked();
     post("/api/pulls/my-app!7/merge", wish).owner().to(&app).await
 }
 
 /// What was done to the forge, without the looks.
 fn done(house: &House) -> Vec<String> {
-    let asked = house.host.forge.asked();
+    let asked = house.forge.asked();
     asked.into_iter().filter(|word| word.starts_with("test") || word.starts_with("merge")).collect()
 }
 
@@ -38,7 +38,7 @@ fn done(house: &House) -> Vec<String> {
 async fn what_would_land_is_tested_and_exactly_that_is_merged() {
     let house = House::new().await;
     let one = house.agent("one", "my-app", SessionRole::Worker).await;
-    house.host.forge.lock().configured = true;
+    house.forge.lock().configured = true;
     let green = PullFacts { checks: vec![check("build", CheckState::Passed)], ..facts("feat") };
     house.pull(&pull("my-app", 7), green).await;
     house.claim(&pull("my-app", 7), one).await;
@@ -62,7 +62,7 @@ async fn what_would_land_is_tested_and_exactly_that_is_merged() {
 #[tokio::test]
 async fn checks_and_reviews_yield_to_a_person_and_nothing_else_does() {
     let house = House::new().await;
-    house.host.forge.lock().configured = true;
+    house.forge.lock().configured = true;
     let id = pull("my-app", 7);
     let red = || PullFacts { checks: vec![check("build", failed("E1"))], ..facts("feat") };
     let conflict = Mergeable::Conflict { files: vec!["a b.rs".into()] };
@@ -101,13 +101,13 @@ async fn what_fails_or_conflicts_on_its_base_does_not_land() {
     let id = pull("my-app", 7);
     house.pull(&id, facts("feat")).await;
     let output = format!("{}error: together they break\n", "noise ".repeat(10_000));
-    house.host.forge.lock().test = Some(TestOutcome::Red { output, between: String::new() });
+    house.forge.lock().test = Some(TestOutcome::Red { output, between: String::new() });
     let red = merge(&house, json!({})).await;
     assert_eq!(red.told(), "409 not-mergeable");
     assert_eq!(red.json["blockers"], json!(["the checks fail on what would land: h1 on b1"]));
     let detail = red.json["detail"].as_str().unwrap();
     assert!(detail.ends_with("error: together they break\n") && detail.len() < 9000, "{}", detail.len());
-    house.host.forge.lock().test = Some(TestOutcome::Conflict { files: vec!["x".into()], pull: None });
+    house.forge.lock().test = Some(TestOutcome::Conflict { files: vec!["x".into()], pull: None });
     let conflict = merge(&house, json!({"anyway": true})).await;
     assert_eq!(conflict.json["blockers"], json!(["it conflicts with `main` in x"]));
     assert_eq!(done(&house), ["test h1 on b1 checks false"]);
@@ -118,7 +118,7 @@ async fn what_fails_or_conflicts_on_its_base_does_not_land() {
 async fn a_base_that_moves_meanwhile_is_tested_anew() {
     let house = House::new().await;
     house.pull(&pull("my-app", 7), facts("feat")).await;
-    house.host.forge.lock().overtaken = 3;
+    house.forge.lock().overtaken = 3;
     assert_eq!(merge(&house, json!({})).await.told(), "200");
     let done = done(&house);
     assert_eq!(done.len(), 8);
@@ -130,7 +130,7 @@ async fn a_base_that_moves_meanwhile_is_tested_anew() {
 async fn what_is_in_the_way_of_a_merge_is_the_answer_and_nothing_lands_later() {
     let house = House::new().await;
     house.pull(&pull("my-app", 7), facts("feat")).await;
-    house.host.forge.lock().in_the_way = Some("`a.txt` is not committed".into());
+    house.forge.lock().in_the_way = Some("`a.txt` is not committed".into());
     let refused = merge(&house, json!({"anyway": true})).await;
     assert_eq!(
         (refused.told().as_str(), &refused.json["blockers"]),
@@ -146,7 +146,7 @@ async fn what_is_in_the_way_of_a_merge_is_the_answer_and_nothing_lands_later() {
 async fn two_who_ask_at_once_hear_of_the_same_merge() {
     let house = House::new().await;
     house.pull(&pull("my-app", 7), facts("feat")).await;
-    house.host.forge.lock().overtaken = 2;
+    house.forge.lock().overtaken = 2;
     let (one, other) = tokio::join!(merge(&house, json!({})), merge(&house, json!({})));
     assert_eq!((one.told().as_str(), other.told().as_str()), ("200", "200"));
     assert_eq!((&one.json["commit"], &other.json["commit"]), (&json!("m1"), &json!("m1")));

@@ -210,10 +210,12 @@ impl Browser {
 async fn a_code_signs_one_browser_in_to_lists_events_and_terminals_and_no_foreign_page() {
     let house = House::new().await;
     let running = house.serve().await;
-    let id = house.spawn("one").await.to_string();
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    let id = id.to_string();
     let show = || {
         let mut first = Some(Frame::Keyframe { size: (80, 24), from: 0, bytes: vec![] });
-        *house.host.scene.lock().unwrap() = Some(Box::new(move |_| Box::new(Frames(move || first.take()))));
+        *house.stage.scene.lock().unwrap() = Some(Box::new(move |_| Box::new(Frames(move || first.take()))));
     };
     let host = running.addr().unwrap().to_string();
     let mut browser = Browser { origin: format!("http://{host}"), host, cookie: None };

@@ -1,6 +1,7 @@
 //! What agents may do about issues, pull requests and checks, and what not, call by call.
 
 use ao_core::Input;
+use ao_core::input::SpawnRequest;
 use ao_core::session::{SessionInput, SessionRole};
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -16,11 +17,12 @@ async fn world() -> House {
         let new = json!({"projectId": project, "title": "one"});
         assert_eq!(post("/api/issues", new).owner().to(&app).await.told(), "201");
     }
-    let wish = ao_api::NewSession { issue: Some("1".into()), ..Default::default() };
-    let receipt = house.handle.ask(Input::Spawn(Box::new(order(&wish)))).await.unwrap();
+    let task = Some(crate::forge::task("my-app", "1"));
+    let order = SpawnRequest { task, ..order("", "my-app") };
+    let receipt = house.handle.ask(Input::Spawn(Box::new(order))).await.unwrap();
     let worker = receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap();
     house.run(worker).await;
-    house.host.give_token("worker", worker);
+    house.give_token("worker", worker);
     let other = house.agent("other", "my-app", SessionRole::Worker).await;
     house.agent("reviewer", "my-app", SessionRole::Reviewer).await;
     house.agent("chief", "my-app", SessionRole::Orchestrator).await;
@@ -45,11 +47,11 @@ async fn each_call_is_allowed_to_whom_it_is_meant_for_and_to_nobody_else() {
     let house = world().await;
     let app = house.app().await;
     let thread = |number: u64| {
-        let forge = house.host.forge.lock();
+        let forge = house.forge.lock();
         forge.pulls[&pull("my-app", number)].threads[0].id.clone()
     };
     let resolve = |number| format!("POST /api/pulls/my-app!{number}/threads/{}/resolve", thread(number));
-    let run = house.host.forge.lock().runs[0].id.clone();
+    let run = house.forge.lock().runs[0].id.clone();
     let none = Value::Null;
     let said = json!({"body": "hm"});
     let review = |verdict: &str| json!({"verdict": verdict, "body": "hm"});
@@ -108,7 +110,7 @@ async fn each_call_is_allowed_to_whom_it_is_meant_for_and_to_nobody_else() {
     for (called, body, expected) in table {
         for (who, expected) in ["worker", "reviewer", "chief", "foreigner"].iter().zip(expected.chars()) {
             let (method, path) = called.split_once(' ').unwrap();
-            house.host.forge.asked();
+            house.forge.asked();
             let answer = match method {
                 "GET" => get(path),
                 "POST" => post(path, body.clone()),
@@ -119,13 +121,13 @@ async fn each_call_is_allowed_to_whom_it_is_meant_for_and_to_nobody_else() {
                 assert!(told.starts_with('2'), "{called} {body} as {who}: {told}");
             } else {
                 assert_eq!(told, "403 forbidden", "{called} {body} as {who}");
-                let asked = house.host.forge.asked();
+                let asked = house.forge.asked();
                 let changed = asked.iter().any(|word| word.contains(' ') && !word.starts_with("list"));
                 assert!(!changed, "{called} as {who}: {asked:?}");
             }
         }
     }
-    assert_eq!(house.host.called.lock().unwrap().clone(), [""; 0]);
+    house.is_in_place();
     house.end().await;
 }
 
@@ -153,16 +155,16 @@ async fn whose_words_they_are_is_told_by_the_token_alone() {
         ("reviewer", "comment on my-app!1 by my-app-reviewer (bot)"),
         ("chief", "comment on my-app!1 by my-app-chief (agent)"),
     ] {
-        house.host.forge.asked();
+        house.forge.asked();
         post("/api/pulls/1/comments", json!({"body": "hm"})).token(who).to(&app).await;
-        assert_eq!(house.host.forge.asked()[0], expected);
+        assert_eq!(house.forge.asked()[0], expected);
         let forged = json!({"body": "hm", "by": "anna"});
         let told = post("/api/pulls/1/comments", forged).token(who).to(&app).await.told();
         assert_eq!(told, "422 invalid-body");
     }
-    house.host.forge.asked();
+    house.forge.asked();
     post("/api/pulls/my-app!1/comments", json!({"body": "hm"})).owner().to(&app).await;
-    assert_eq!(house.host.forge.asked()[0], "comment on my-app!1 by anna (owner)");
+    assert_eq!(house.forge.asked()[0], "comment on my-app!1 by anna (owner)");
     house.end().await;
 }
 
@@ -172,7 +174,7 @@ async fn words_are_edited_by_whoever_said_them_and_by_the_owner() {
     let house = world().await;
     let app = house.app().await;
     let said = || {
-        let forge = house.host.forge.lock();
+        let forge = house.forge.lock();
         let threads = &forge.pulls[&pull("my-app", 1)].threads;
         threads.iter().map(|thread| thread.comments[0].clone()).collect::<Vec<_>>()
     };
@@ -211,7 +213,7 @@ async fn words_are_edited_by_whoever_said_them_and_by_the_owner() {
 async fn who_has_ended_reads_and_does_nothing_else() {
     let house = world().await;
     let app = house.app().await;
-    let chief = house.host.tokens.lock().unwrap()["chief"].0;
+    let chief = house.handle.view(|state| state.session_named("my-app-chief").unwrap().id).await.unwrap();
     house.tell(chief, SessionInput::Stop { by: "anna".into(), why: "enough".into() }).await;
     house.tell(chief, SessionInput::ProcessEnded { attempt: ao_core::Attempt(1) }).await;
     assert_eq!(get("/api/pulls/my-app!1").token("chief").to(&app).await.told(), "200");
@@ -244,7 +246,11 @@ async fn no_agent_answers_for_what_an_outsider_wrote() {
     }
     assert_eq!(post("/api/sessions", json!({"title": "x"})).token("chief").to(&app).await.told(), "201");
     assert_eq!(
-        post("/api/sessions", json!({"title": "y", "trust": true})).owner().to(&app).await.told(),
+        post("/api/sessions", json!({"title": "y", "trust": true, "projectId": "my-app"}))
+            .owner()
+            .to(&app)
+            .await
+            .told(),
         "201"
     );
     house.end().await;

@@ -2,14 +2,16 @@
 
 use ao_core::evidence::Reading;
 use axum::http::Method;
+use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use crate::support::{House, call, get, post};
+use crate::support::{House, call, configuration, get, post};
 
 #[tokio::test]
 async fn a_session_is_made_listed_shown_and_ended() {
     let house = House::new().await;
     let app = house.app().await;
+    house.issue("789");
     let wish = json!({"projectId": "my-app", "issue": "GH-789", "title": "Add user export feature"});
     let made = post("/api/sessions", wish).owner().to(&app).await;
     assert_eq!(made.told(), "201");
@@ -78,6 +80,7 @@ async fn an_ended_session_can_be_ended_again_and_is_left_out_if_only_the_living_
 async fn a_session_answers_to_its_title_and_its_issue_and_tells_the_classic_states() {
     let house = House::new().await;
     let app = house.app().await;
+    house.issue("789");
     let wish =
         json!({"projectId": "my-app", "issue": "789", "title": "Add user export feature", "name": "app-789"});
     let made = post("/api/sessions", wish).owner().to(&app).await;
@@ -115,6 +118,7 @@ async fn a_session_answers_to_its_title_and_its_issue_and_tells_the_classic_stat
 async fn a_hundred_spawns_of_one_issue_at_once_make_one_session() {
     let house = House::new().await;
     let app = house.app().await;
+    house.issue("42");
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let app = app.clone();
@@ -159,7 +163,7 @@ async fn what_cannot_be_a_session_is_refused_with_what_to_do_next() {
         assert_eq!(post(cleanup, list).owner().to(&app).await.told(), "422 invalid-body");
     }
     assert_eq!(post(cleanup, json!(7)).owner().to(&app).await.told(), "422 invalid-body");
-    assert!(house.host.called.lock().unwrap().is_empty());
+    house.is_in_place();
     let call = get("/api/nowhere").owner().to(&app).await;
     assert_eq!(call.told(), "404 no-such-call");
     let put = crate::support::call(Method::PUT, "/api/sessions").owner().to(&app).await;
@@ -234,19 +238,27 @@ async fn output_comes_in_pieces_from_the_end_and_when_it_comes() {
     let house = House::new().await;
     let app = house.app().await;
     let id = house.spawn("one").await;
-    *house.host.output.lock().unwrap() = "first line\nsecond line\n".into();
+    house.run(id).await;
+    let much = format!("first line\n{}second line\n", "so it goes\n".repeat(50_000));
+    let end = much.len();
+    *house.stage.output.lock().unwrap() = much;
     let piece = get(&format!("/api/sessions/{id}/output?from=6&limit=4")).owner().to(&app).await;
-    assert_eq!((&piece.json["text"], &piece.json["next"]), (&json!("line"), &json!(10)));
+    let (text, next) = (piece.json["text"].as_str().unwrap(), piece.json["next"].as_u64().unwrap() as usize);
+    assert!(text.starts_with("line\nso it goes\n") && text.len() == next - 6, "{next}");
+    assert!(next < end, "a small piece, and not all of it");
     let tail = get(&format!("/api/sessions/{id}/output?tail=12")).owner().to(&app).await;
     assert_eq!(tail.json["text"], "second line\n");
     let both = get(&format!("/api/sessions/{id}/output?tail=12&from=1")).owner().to(&app).await;
     assert_eq!(both.told(), "400 invalid-query");
     let waiting = tokio::spawn({
         let app = app.clone();
-        async move { get(&format!("/api/sessions/{id}/output?from=23&wait=true")).owner().to(&app).await }
+        async move { get(&format!("/api/sessions/{id}/output?from={end}&wait=true")).owner().to(&app).await }
     });
-    house.host.output.lock().unwrap().push_str("third\n");
+    house.stage.output.lock().unwrap().push_str("third\n");
     assert_eq!(waiting.await.unwrap().json["text"], "third\n");
+    let log = ao_workspace::provision::Options::new(house.folder.path().join("logs")).setup_log(id);
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(log, "npm ci\n").unwrap();
     let log = get(&format!("/api/sessions/{id}/setup-log")).owner().to(&app).await;
     assert_eq!(log.text, "npm ci\n");
     house.end().await;
@@ -261,17 +273,23 @@ async fn the_daemon_tells_of_itself_and_is_told() {
     let about = get("/api/daemon").owner().to(&app).await;
     assert_eq!((&about.json["liveSessions"], &about.json["version"]), (&json!(1), &json!("1.2.3")));
     let projects = get("/api/projects").owner().to(&app).await;
-    assert_eq!(projects.json["projects"][0]["liveSessions"], 1);
-    let added = post("/api/projects", json!({"config": "/x/ao.yaml"})).owner().to(&app).await;
-    assert_eq!(added.json["projects"][0]["id"], "docs");
-    assert_eq!(call(Method::DELETE, "/api/projects/docs").owner().to(&app).await.told(), "204");
-    get("/api/workspaces").owner().to(&app).await;
-    post("/api/workspaces/cleanup", json!({"session": "my-app-o"})).owner().to(&app).await;
+    let live = |project: &Value| (project["id"].clone(), project["liveSessions"].clone());
+    let live: Vec<_> = projects.json["projects"].as_array().unwrap().iter().map(live).collect();
+    assert_eq!(live, [(json!("docs"), json!(0)), (json!("my-app"), json!(1))]);
+    let file = configuration(Utf8Path::from_path(house.folder.path()).unwrap(), "more");
+    let added = post("/api/projects", json!({ "config": file })).owner().to(&app).await;
+    assert_eq!(added.json["projects"][0]["id"], "more", "{}", added.text);
+    assert_eq!(call(Method::DELETE, "/api/projects/more").owner().to(&app).await.told(), "204");
+    house.is_in_place();
+    let looked = get("/api/workspaces").owner().to(&app).await;
+    assert_eq!((looked.told().as_str(), &looked.json["dryRun"]), ("200", &json!(true)));
+    let cleaned = post("/api/workspaces/cleanup", json!({"session": "my-app-o"})).owner().to(&app).await;
+    assert_eq!((cleaned.told().as_str(), &cleaned.json["dryRun"]), ("200", &json!(false)));
+    let trees = cleaned.json["trees"].as_array().unwrap();
+    assert!(trees.iter().all(|tree| tree["sessionId"] == id.to_string()), "{}", cleaned.text);
     let stopping = call(Method::POST, "/api/daemon/stop").owner().to(&app).await;
     assert_eq!(stopping.json["running"], json!(["my-app-one"]));
-    let called = house.host.called.lock().unwrap().clone();
-    let cleaned = format!("cleanup Some(\"{id}\") dry false");
-    assert_eq!(called, ["add /x/ao.yaml", "remove docs", "cleanup None dry true", &cleaned, "stop"]);
+    assert!(house.stop.is_cancelled());
     let hook = post("/api/webhooks/github", json!({})).to(&app).await;
     assert_eq!(hook.told(), "404 no-such-scm");
     house.end().await;

@@ -1,31 +1,29 @@
-//! An engine whose effects nobody carries out, so that a test alone says what happens; a host that remembers; and words to
-//! call the API with.
+//! A real daemon whose adapters do what a test says, and words to call the API with.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_api::{
-    ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
-    NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded, ReviewerWish,
-};
-use ao_core::budget::SpendLimits;
+use ao_config::{Env, Places};
+use ao_core::budget::SpendLimits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
-use ao_core::input::SpawnRequest;
-use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{AuthorFacts, PullFacts, PullInput};
+use ao_core::input::{ProcessLife, SpawnRequest};
+use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Session, SessionInput, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{
-    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, StampedEvent, State, TaskId,
+    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, StampedEvent, State,
 };
-use ao_daemon::{Host, engine_problem, forge_problem};
-use ao_engine::{AdapterSet, CoreRules, Engine, EngineRules, Handle};
+use ao_daemon::Daemon;
+use ao_daemon::config::InForce;
+use ao_engine::{CoreRules, EngineRules, Handle};
 use ao_ports::{
-    Clock, Descent, EventStore, Frame, Lineage, NewRecord, PullDetail, Record, RuntimeError, Scm, Seq,
-    Snapshot, StoreError, TerminalView, Tracker, ViewOptions,
+    CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, OutputPart, Record,
+    Runtime, RuntimeAbilities, RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, TerminalView,
+    ViewOptions, WriteOrder, WriteOutcome,
 };
 use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
 use ao_testkit::WallClock;
@@ -33,16 +31,18 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::forge::Forge;
+use crate::forge::{Forge, task};
 
-/// What ships, except that of what the state wants only merges are done, at a forge that is plugged in.
-struct Still;
+/// The rules that ship, except that of what the state wants only merges are done, once a test plugs the forge in.
+#[derive(Default)]
+struct Still {
+    merges: AtomicBool,
+}
 
 impl EngineRules for Still {
     fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<StampedEvent>, Refusal> {
@@ -51,14 +51,14 @@ impl EngineRules for Still {
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
         let mut wanted = CoreRules.wants(state, scope);
-        wanted.retain(|effect| matches!(effect, Effect::TestMerge { .. } | Effect::Merge { .. }));
+        let merges = self.merges.load(Ordering::SeqCst);
+        wanted.retain(|effect| merges && matches!(effect, Effect::TestMerge { .. } | Effect::Merge { .. }));
         wanted
     }
 }
 
-/// A log that cannot be read while a test wants that.
 pub(crate) struct Shaky {
-    store: Arc<ao_store::Store>,
+    store: ao_store::Store,
     pub(crate) unreadable: AtomicBool,
     /// How often somebody has tried in vain.
     pub(crate) refused: AtomicU64,
@@ -101,60 +101,203 @@ impl Lineage for Unrelated {
     }
 }
 
-/// A daemon with nothing in it but an engine and the API.
+/// A runtime whose terminal and output are set by a test.
+#[derive(Default)]
+pub(crate) struct Stage {
+    pub(crate) output: Mutex<String>,
+    pub(crate) scene: Mutex<Option<Scene>>,
+}
+
+/// A view that a test has made ready.
+pub(crate) type Scene = Box<dyn FnOnce(ViewOptions) -> Box<dyn TerminalView> + Send>;
+
+fn unable<T>() -> Result<T, RuntimeError> {
+    Err(RuntimeError::Unable { runtime: "stage".into(), wish: "do that".into() })
+}
+
+#[async_trait]
+impl Runtime for Stage {
+    fn name(&self) -> &str {
+        "stage"
+    }
+
+    fn abilities(&self) -> RuntimeAbilities {
+        RuntimeAbilities::default()
+    }
+
+    async fn start(&self, _: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+        unable()
+    }
+
+    async fn reference(&self, _: SessionId, _: Attempt) -> Result<Option<ProcessRef>, RuntimeError> {
+        Ok(None)
+    }
+
+    async fn write(&self, _: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+        unable()
+    }
+
+    async fn output(
+        &self,
+        _: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<OutputPart, RuntimeError> {
+        let until = tokio::time::Instant::now() + wait;
+        loop {
+            let output = {
+                let all = self.output.lock().unwrap();
+                let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
+                let bytes = all.as_bytes()[from..all.len().min(from + limit)].to_vec();
+                OutputPart { from: from as u64, bytes, ended: false }
+            };
+            if !output.bytes.is_empty() || tokio::time::Instant::now() >= until {
+                return Ok(output);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
+        unable()
+    }
+
+    async fn attach(
+        &self,
+        _: &ProcessRef,
+        options: ViewOptions,
+    ) -> Result<Box<dyn TerminalView>, RuntimeError> {
+        match self.scene.lock().unwrap().take() {
+            Some(scene) => Ok(scene(options)),
+            None => unable(),
+        }
+    }
+
+    async fn look(&self, _: &ProcessRef) -> ProcessLife {
+        ProcessLife::Unknown
+    }
+
+    async fn folder(&self, _: &ProcessRef) -> Option<String> {
+        None
+    }
+
+    async fn census(&self) -> Result<Vec<CensusEntry>, RuntimeError> {
+        unable()
+    }
+
+    async fn end(&self, _: &EndOrder) -> Result<(), RuntimeError> {
+        unable()
+    }
+}
+
+thread_local! {
+    /// The tokens of the agents of this test, by the names that it calls them by.
+    static TOKENS: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Returns the token that a test calls by this name, or the name itself.
+fn token_named(name: &str) -> String {
+    TOKENS.with_borrow(|tokens| tokens.get(name).cloned()).unwrap_or_else(|| name.to_owned())
+}
+
+/// A real daemon in a folder of its own, in which nothing happens by itself: its forge, its tracker and one of its runtimes
+/// do what the test says.
 pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
+    pub(crate) daemon: Arc<Daemon>,
     pub(crate) handle: Handle,
-    pub(crate) store: Arc<ao_store::Store>,
+    pub(crate) store: ao_store::Store,
     pub(crate) shaky: Arc<Shaky>,
     pub(crate) clock: Arc<WallClock>,
-    pub(crate) host: Arc<TestHost>,
+    pub(crate) forge: Arc<Forge>,
+    pub(crate) stage: Arc<Stage>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) limits: Limits,
     pub(crate) stop: CancellationToken,
-    engine: JoinHandle<()>,
+    rules: Arc<Still>,
 }
 
 impl House {
     pub(crate) async fn new() -> House {
+        TOKENS.with_borrow_mut(BTreeMap::clear);
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap();
-        let store = Arc::new(ao_store::Store::open(path, ao_store::Options::default()).unwrap());
-        let shaky = Arc::new(Shaky {
-            store: store.clone(),
-            unreadable: AtomicBool::new(false),
-            refused: AtomicU64::new(0),
-        });
-        let clock = Arc::new(WallClock::default());
-        let stop = CancellationToken::new();
-        let options = ao_engine::Options::default();
-        let opened = Engine::open(
-            options,
-            Arc::new(Still),
-            AdapterSet::default(),
-            shaky.clone(),
-            clock.clone(),
-            stop.clone(),
-        )
-        .await;
-        let (engine, handle) = opened.unwrap();
-        let engine = tokio::spawn(async move { engine.run().await.unwrap() });
+        let (forge, stage, rules) =
+            (Arc::<Forge>::default(), Arc::<Stage>::default(), Arc::<Still>::default());
+        // Whatever is configured on this machine counts for nothing.
+        let places = Places {
+            env: Env::new([]),
+            cwd: path.to_owned(),
+            home: None,
+            catalog: ao_daemon::registry::catalog(),
+        };
+        let mut configs = InForce::open_in(path, places).unwrap();
+        let mut options = ao_daemon::daemon::DaemonOptions::new(path, "/nonexistent/ao");
         for project in ["my-app", "docs"] {
-            let config =
-                ProjectConfig { path: "/src".into(), default_branch: "main".into(), ..Default::default() };
-            let input = ProjectInput::Configure(Box::new(config));
-            handle.ask(Input::Project { project: ProjectId::new(project), input }).await.unwrap();
+            configs = configs.with(&configuration(path, project)).unwrap();
+            options.scms.insert(ProjectId::new(project), forge.clone());
+            options.trackers.insert(ProjectId::new(project), forge.clone());
         }
+        options.configs = Some(configs);
+        options.runtimes.push(stage.clone());
+        options.rules = rules.clone();
+        options.background = false;
+        let (given, take) = std::sync::mpsc::channel();
+        options.log = Some(Box::new(move |store| {
+            let (unreadable, refused) = (AtomicBool::new(false), AtomicU64::new(0));
+            let shaky = Arc::new(Shaky { store, unreadable, refused });
+            given.send(shaky.clone()).unwrap();
+            shaky
+        }));
+        let clock = Arc::new(WallClock::default());
+        let daemon = Arc::new(Daemon::start(options, clock.clone()).await.unwrap());
         let auth = Arc::new(Auth::open(folder.path()).unwrap());
-        let host = Arc::new(TestHost { engine: handle.clone().into(), ..TestHost::default() });
-        House { folder, handle, store, shaky, clock, host, auth, limits: Limits::default(), stop, engine }
+        House {
+            folder,
+            handle: daemon.handle.clone(),
+            store: daemon.store.clone(),
+            shaky: take.recv().unwrap(),
+            daemon,
+            clock,
+            forge,
+            stage,
+            auth,
+            limits: Limits::default(),
+            stop: CancellationToken::new(),
+            rules,
+        }
+    }
+
+    /// An issue of `my-app` that the tracker has.
+    pub(crate) fn issue(&self, key: &str) {
+        self.forge.lock().issue(&task("my-app", key));
+    }
+
+    /// Gives a name to the token of a session's first agent.
+    pub(crate) fn give_token(&self, name: &str, session: SessionId) -> String {
+        self.give_token_to(name, session, Attempt(1))
+    }
+
+    pub(crate) fn give_token_to(&self, name: &str, session: SessionId, attempt: Attempt) -> String {
+        let (_, proof) = self.daemon.spool.token(session, attempt);
+        let token = format!("{session}/{attempt}/{proof}");
+        TOKENS.with_borrow_mut(|tokens| tokens.insert(name.to_owned(), token.clone()));
+        token
+    }
+
+    /// Fails if more was done than looking: a project came or went, or the daemon was ended.
+    #[track_caller]
+    pub(crate) fn is_in_place(&self) {
+        assert_eq!(self.daemon.config.in_force().paths().len(), 2);
+        assert!(!self.stop.is_cancelled());
     }
 
     pub(crate) fn parts(&self) -> Parts {
         Parts {
-            handle: self.handle.clone(),
+            daemon: self.daemon.clone(),
             clock: self.clock.clone(),
-            host: self.host.clone(),
+            about: about(),
             auth: self.auth.clone(),
             lineage: Arc::new(Unrelated),
             limits: self.limits.clone(),
@@ -193,8 +336,7 @@ impl House {
     }
 
     pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
-        let mut order = order(&NewSession { title: Some(title.into()), ..Default::default() });
-        order.project = ProjectId::new(project);
+        let mut order = order(title, project);
         order.role = role;
         if role == SessionRole::Reviewer {
             let pull = PullId { project: order.project.clone(), number: 1 };
@@ -214,7 +356,7 @@ impl House {
         let path = format!("/trees/{session}");
         self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "b0".into(), as_found: true })
             .await;
-        let process = ProcessRef::new("process", "p");
+        let process = ProcessRef::new("stage", "p");
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None }).await;
         self.agent_shows(session, Reading::Idle).await;
         self.tell(session, SessionInput::Written { attempt, delivery: 1, tries: 1 }).await;
@@ -267,58 +409,60 @@ impl House {
 
     pub(crate) async fn end(self) {
         self.stop.cancel();
-        self.engine.await.unwrap();
+        self.daemon.stop().await.unwrap();
     }
 }
 
-// ── the host ──
+// ── what it is made of ──
 
-/// A view that a test has made ready, as the host gives it out.
-pub(crate) type Scene = Box<dyn FnOnce(ViewOptions) -> Box<dyn TerminalView> + Send>;
-
-#[derive(Default)]
-pub(crate) struct TestHost {
-    pub(crate) tokens: Mutex<BTreeMap<String, (SessionId, Attempt)>>,
-    pub(crate) output: Mutex<String>,
-    pub(crate) scene: Mutex<Option<Scene>>,
-    pub(crate) called: Mutex<Vec<String>>,
-    pub(crate) forge: Arc<Forge>,
-    engine: OnceLock<Handle>,
+/// Writes the configuration of a project, and a repository that has a commit by the looks of it.
+pub(crate) fn configuration(folder: &Utf8Path, project: &str) -> Utf8PathBuf {
+    let root = folder.join("src").join(project);
+    std::fs::create_dir_all(root.join(".git/refs/heads")).unwrap();
+    std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(root.join(".git/refs/heads/main"), format!("{}\n", "a".repeat(40))).unwrap();
+    let checks = if project == "my-app" { "\n    checks: [{ name: build, command: make }]" } else { "" };
+    // The adapters are those of the test, whatever is named here; the keys of issues are as GitHub has them.
+    let text = format!(
+        "defaults: {{ agent: fake, runtime: process, workspace: worktree, tracker: github, scm: github, notifiers: [] }}\n\
+         tools: {{ fake: {{ program: sh }} }}\n\
+         projects:\n  {project}:\n    path: {root}\n    defaultBranch: main\n    sessionPrefix: {project}{checks}\n"
+    );
+    let file = folder.join("src").join(format!("{project}.yaml"));
+    std::fs::write(&file, text).unwrap();
+    file
 }
 
-impl TestHost {
-    /// To the first agent of a session.
-    pub(crate) fn give_token(&self, token: &str, session: SessionId) {
-        self.give_token_to(token, session, Attempt(1));
-    }
-
-    pub(crate) fn give_token_to(&self, token: &str, session: SessionId, attempt: Attempt) {
-        self.tokens.lock().unwrap().insert(token.into(), (session, attempt));
-    }
-
-    fn note(&self, call: impl Into<String>) {
-        self.called.lock().unwrap().push(call.into());
+fn about() -> ao_api::Daemon {
+    ao_api::Daemon {
+        version: "1.2.3".into(),
+        build: "b".into(),
+        api: ao_api::VERSION,
+        pid: std::process::id(),
+        started_at: ao_api::Timestamp::UNIX_EPOCH,
+        data_dir: "/data".into(),
+        socket: "/data/ao.sock".into(),
+        url: None,
+        log: "/data/ao.log".into(),
+        configs: vec![],
+        config_problem: None,
+        live_sessions: 0,
+        queued_sessions: 0,
+        max_parallel_agents: 0,
+        seq: 0,
     }
 }
 
-/// What the configuration would make of a wish.
-pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
-    let project = ProjectId::new(wish.project_id.as_deref().unwrap_or("my-app"));
+/// An order for a session in the runtime of the test.
+pub(crate) fn order(title: &str, project: &str) -> SpawnRequest {
     SpawnRequest {
-        task: wish.issue.as_ref().map(|issue| TaskId {
-            project: project.clone(),
-            key: issue.trim_start_matches(['#', 'G', 'H', '-']).to_owned(),
-        }),
-        project,
-        role: if wish.role.as_deref() == Some("orchestrator") {
-            SessionRole::Orchestrator
-        } else {
-            SessionRole::Worker
-        },
-        title: wish.title.clone().unwrap_or_default(),
-        prompt: wish.prompt.clone().unwrap_or_else(|| "fix it".into()),
-        name: wish.name.clone(),
-        branch: wish.branch.clone(),
+        task: None,
+        project: ProjectId::new(project),
+        role: SessionRole::Worker,
+        title: title.into(),
+        prompt: "fix it".into(),
+        name: None,
+        branch: None,
         origin: Origin::default(),
         agent: AgentChoice {
             name: "fake".into(),
@@ -329,200 +473,11 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
             args: vec![],
             permissions: None,
         },
-        runtime: "process".into(),
+        runtime: "stage".into(),
         workspace: "worktree".into(),
         priority: 0,
-        limits: SpendLimits::default(),
-        trusted: wish.trust,
-    }
-}
-
-#[async_trait]
-impl Host for TestHost {
-    fn about(&self) -> Daemon {
-        Daemon {
-            version: "1.2.3".into(),
-            build: "b".into(),
-            api: ao_api::VERSION,
-            pid: std::process::id(),
-            started_at: ao_api::Timestamp::UNIX_EPOCH,
-            data_dir: "/data".into(),
-            socket: "/data/ao.sock".into(),
-            url: None,
-            log: "/data/ao.log".into(),
-            configs: vec![],
-            config_problem: None,
-            live_sessions: 0,
-            queued_sessions: 0,
-            max_parallel_agents: 0,
-            seq: 0,
-        }
-    }
-
-    async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
-        Ok(order(wish))
-    }
-
-    async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem> {
-        Ok(asked_for.map_or_else(|| session.spec.runtime.clone(), str::to_owned))
-    }
-
-    fn projects(&self) -> Vec<Project> {
-        let project = |id: &str| Project {
-            id: id.into(),
-            path: "/src".into(),
-            default_branch: "main".into(),
-            repo: None,
-            config: None,
-            agent: "fake".into(),
-            runtime: "process".into(),
-            workspace: "worktree".into(),
-            live_sessions: 0,
-            max_parallel_agents: None,
-            auto_assign: false,
-            stopped_by: None,
-        };
-        vec![project("my-app"), project("docs")]
-    }
-
-    async fn add(&self, project: &NewProject) -> Result<Vec<String>, Problem> {
-        self.note(format!("add {}", project.config));
-        Ok(vec!["docs".into()])
-    }
-
-    async fn remove(&self, project: &str) -> Result<(), Problem> {
-        self.note(format!("remove {project}"));
-        Ok(())
-    }
-
-    async fn reload(&self) -> Result<Reloaded, Problem> {
-        Ok(Reloaded { configs: vec![], changes: vec![], needs_restart: vec![] })
-    }
-
-    fn config(&self) -> ConfigShown {
-        ConfigShown { files: vec![], yaml: "port: 3000\n".into() }
-    }
-
-    async fn output(&self, _: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem> {
-        loop {
-            let output = {
-                let all = self.output.lock().unwrap();
-                let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
-                let end = all.len().min(from + limit as usize);
-                let text = all[from..end].to_owned();
-                Output { from: from as u64, next: end as u64, text, ended: false }
-            };
-            if !wait || !output.text.is_empty() {
-                return Ok(output);
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-
-    async fn setup_log(&self, _: &Session) -> Result<String, Problem> {
-        Ok("npm ci\n".into())
-    }
-
-    async fn attach(&self, _: &Session, look: ViewOptions) -> Result<Box<dyn TerminalView>, Problem> {
-        match self.scene.lock().unwrap().take() {
-            Some(scene) => Ok(scene(look)),
-            None => Err(Problem::new(409, "not-running", "there is no terminal to look at")),
-        }
-    }
-
-    async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
-        self.note(format!("cleanup {:?} dry {}", order.session, order.dry_run));
-        Ok(Cleanup { dry_run: order.dry_run, trees: vec![], freed_bytes: 0 })
-    }
-
-    async fn notify_test(&self, _: &NotifyTest) -> Result<Vec<ChannelTest>, Problem> {
-        Ok(vec![])
-    }
-
-    async fn notify_list(&self) -> Result<Vec<NotifyChannel>, Problem> {
-        Ok(vec![])
-    }
-
-    fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)> {
-        self.tokens.lock().unwrap().get(token).copied()
-    }
-
-    fn token_for(&self, session: &Session) -> Option<String> {
-        let tokens = self.tokens.lock().unwrap();
-        tokens.iter().find(|(_, (id, _))| *id == session.id).map(|(token, _)| token.clone())
-    }
-
-    fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
-        match named {
-            Some(named) if self.projects().iter().any(|known| known.id == named) => Ok(ProjectId::new(named)),
-            Some(named) => {
-                Err(Problem::new(404, "unknown-project", format!("there is no project `{named}`")))
-            }
-            None => Err(Problem::new(422, "which-project", "there are several projects")),
-        }
-    }
-
-    fn default_branch(&self, _: &ProjectId) -> Option<String> {
-        Some("main".into())
-    }
-
-    fn scm(&self, _: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
-        Ok(self.forge.clone())
-    }
-
-    async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, Problem> {
-        let seen = self.forge.pulls(pulls).await.map_err(|err| forge_problem(&err))?;
-        let engine = self.engine.get().expect("a house gives it one");
-        for (pull, facts) in &seen {
-            let input = PullInput::Seen(Box::new(facts.clone()));
-            let told = engine.ask(Input::Pull { pull: pull.clone(), input }).await;
-            told.map_err(engine_problem)?;
-        }
-        Ok(seen)
-    }
-
-    fn tracker(&self, _: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {
-        Ok(self.forge.clone())
-    }
-
-    async fn checks(&self, _: &ProjectId) -> Result<Checks, Problem> {
-        let check = Check {
-            name: "build".into(),
-            command: "make".into(),
-            required: true,
-            timeout_seconds: 60,
-            paths: vec![],
-            because: None,
-        };
-        let configured = self.forge.lock().configured;
-        Ok(Checks { checks: if configured { vec![check] } else { vec![] }, proposed: vec![] })
-    }
-
-    async fn import(
-        &self,
-        project: &ProjectId,
-        by: &AuthorFacts,
-        order: &ImportOrder,
-    ) -> Result<Imported, Problem> {
-        self.note(format!("import {project} by {} {}", by.login, order.format));
-        Ok(Imported { issues: vec![] })
-    }
-
-    async fn reviewer(&self, pull: &PullDetail, wish: &ReviewerWish) -> Result<SpawnRequest, Problem> {
-        self.note(format!("reviewer of {} at {}", pull.pull, pull.facts.head));
-        let title = format!("review {}", pull.pull.number);
-        let mut order = order(&NewSession {
-            project_id: Some(pull.pull.project.to_string()),
-            title: Some(title),
-            prompt: wish.prompt.clone(),
-            ..Default::default()
-        });
-        order.role = SessionRole::Reviewer;
-        Ok(order)
-    }
-
-    fn stop(&self) {
-        self.note("stop");
+        limits: Budget::default(),
+        trusted: false,
     }
 }
 
@@ -584,7 +539,7 @@ impl Call {
     }
 
     pub(crate) fn token(self, token: &str) -> Call {
-        self.with("authorization", &format!("Bearer {token}"))
+        self.with("authorization", &format!("Bearer {}", token_named(token)))
     }
 
     pub(crate) fn from(self, peer: Peer) -> Call {
@@ -661,16 +616,14 @@ pub(crate) fn exists(path: &Path) -> bool {
 impl House {
     /// A pull request that the forge has and the engine has heard of.
     pub(crate) async fn pull(&self, id: &PullId, facts: PullFacts) {
-        self.host.forge.lock().pulls.insert(id.clone(), facts.clone());
+        self.forge.lock().pulls.insert(id.clone(), facts.clone());
         let input = PullInput::Seen(Box::new(facts));
         self.handle.ask(Input::Pull { pull: id.clone(), input }).await.unwrap();
     }
 
     /// Lets the engine merge at the forge.
-    pub(crate) async fn plug_forge(&self) {
-        let forge: Arc<dyn Scm> = self.host.forge.clone();
-        let scms = [(ProjectId::new("my-app"), forge)].into();
-        self.handle.plug(AdapterSet { scms, ..AdapterSet::default() }).await.unwrap();
+    pub(crate) fn plug_forge(&self) {
+        self.rules.merges.store(true, Ordering::SeqCst);
     }
 
     /// A session takes responsibility for it.
@@ -683,7 +636,7 @@ impl House {
     pub(crate) async fn agent(&self, title: &str, project: &str, role: SessionRole) -> SessionId {
         let id = self.spawn_as(title, project, role).await;
         self.run(id).await;
-        self.host.give_token(title, id);
+        self.give_token(title, id);
         id
     }
 }

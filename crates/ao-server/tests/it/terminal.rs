@@ -37,7 +37,7 @@ fn torrent(house: &House) -> Arc<AtomicU64> {
             })
         }))
     };
-    *house.host.scene.lock().unwrap() = Some(Box::new(scene));
+    *house.stage.scene.lock().unwrap() = Some(Box::new(scene));
     fetched
 }
 
@@ -50,6 +50,7 @@ async fn a_viewer_that_shows_nothing_is_sent_a_window_and_no_more() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let fetched = torrent(&house);
     let before = memory();
     let mut terminal = house.client().terminal(&id.to_string(), "columns=80&rows=24").await.unwrap();
@@ -94,6 +95,7 @@ async fn a_viewer_that_claims_to_show_and_does_not_read_holds_only_itself_up() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let fetched = torrent(&house);
     let mut terminal = house.client().terminal(&id.to_string(), "").await.unwrap();
     let before = memory();
@@ -152,7 +154,7 @@ fn scene(house: &House) -> (mpsc::UnboundedSender<Frame>, mpsc::UnboundedReceive
         told.send(format!("{:?} control {} history {}", look.size, look.control, look.history)).unwrap();
         Box::new(Told { frames, told })
     };
-    *house.host.scene.lock().unwrap() = Some(Box::new(scene));
+    *house.stage.scene.lock().unwrap() = Some(Box::new(scene));
     (send, hear)
 }
 
@@ -161,6 +163,7 @@ async fn the_owner_looks_types_and_takes_control() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let (frames, mut told) = scene(&house);
     let query = "columns=80&rows=24&control=true&history=1000";
     let mut terminal = house.client().terminal(&id.to_string(), query).await.unwrap();
@@ -191,8 +194,9 @@ async fn an_agent_may_look_at_its_own_terminal_and_not_touch_it() {
     let house = House::new().await;
     let running = house.serve().await;
     let (own, other) = (house.spawn("own").await, house.spawn("other").await);
-    house.host.give_token("worker", own);
-    let client = house.client().with_token(Some("worker".into()));
+    house.run(own).await;
+    let token = house.give_token("worker", own);
+    let client = house.client().with_token(Some(token));
     let (_frames, mut told) = scene(&house);
     let refused = client.terminal(&other.to_string(), "").await.unwrap_err();
     assert!(matches!(refused, ClientError::Refused(problem) if problem.word() == "forbidden"));
@@ -213,6 +217,7 @@ async fn a_foreign_page_cannot_open_a_terminal() {
     let house = House::new().await;
     let running = house.serve().await;
     let id = house.spawn("one").await;
+    house.run(id).await;
     let (_frames, mut told) = scene(&house);
     let address = running.addr().unwrap();
     let open = async |headers: &[(&'static str, String)]| {

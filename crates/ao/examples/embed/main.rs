@@ -24,7 +24,7 @@ use ao::ao_core::incident::IncidentKind;
 use ao::ao_core::notice::Notice;
 use ao::ao_core::reaction::{ReactionAction, ReactionPatch};
 use ao::ao_ports::{Notifier, NotifierAbilities, NotifyError, RemovalOutcome};
-use ao::orchestrator::{Issue, PlanError, PlannedTask, Planner};
+use ao::orchestrator::{PlanError, PlanGoal, PlannedTask, TaskPlanner};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -148,8 +148,8 @@ fn shell_agent() -> ao_agent::Options {
 struct Committee;
 
 #[async_trait]
-impl Planner for Committee {
-    async fn plan(&self, project: &ProjectId, goal: &Issue) -> Result<Vec<PlannedTask>, PlanError> {
+impl TaskPlanner for Committee {
+    async fn plan(&self, project: &ProjectId, goal: &PlanGoal) -> Result<Vec<PlannedTask>, PlanError> {
         let title = format!("Write it down: {}", goal.title);
         Ok(vec![PlannedTask { project: project.clone(), prompt: format!("{title}\n\n{}", goal.body), title }])
     }

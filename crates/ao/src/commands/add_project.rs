@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::config::edit::{ConfigEdit, reload_daemon};
 use crate::config::{initial_config, settings};
 use crate::error::{CommandError, FailureKind};
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::ui;
 
 /// Add a repository as a project
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let repository = cx.wait_for(async { Ok(Repository::at(&args.path).await?) })?;
+    let repository = cx.wait_for(async { Ok(GitRepository::at(&args.path).await?) })?;
     let Some(own) = initial_config::existing(&repository.root) else {
         let change = match ConfigEdit::of_found_file(cx)? {
             Some(change) => change,
@@ -85,7 +85,7 @@ fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError
 }
 
 fn add(
-    repository: &Repository,
+    repository: &GitRepository,
     change: &ConfigEdit,
     loaded: &Loaded,
     args: &Args,
@@ -132,7 +132,7 @@ fn add(
 }
 
 /// Returns the name under which the repository is registered already.
-fn known_as<'a>(loaded: &'a Loaded, repository: &Repository) -> Option<&'a str> {
+fn known_as<'a>(loaded: &'a Loaded, repository: &GitRepository) -> Option<&'a str> {
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let root = real(&repository.root);
     let known = loaded.config.projects.iter().find(|(_, project)| real(&project.path) == root);

@@ -8,9 +8,7 @@ use std::time::Duration;
 use ao_api::{Daemon as About, VERSION};
 use ao_config::watch::ConfigWatcher;
 use ao_daemon::config::InForce;
-use ao_daemon::config::apply;
-use ao_daemon::host::TheHost;
-use ao_daemon::{Host, secrets};
+use ao_daemon::secrets;
 use ao_ports::{Clock, StoreError};
 use ao_server::{Auth, Bind, Limits, Listener, Parts, ServerError, serve};
 use ao_store::DirLock;
@@ -23,7 +21,7 @@ use crate::client::daemon_process::{self, StartReport};
 use crate::clock::SystemClock;
 use crate::daemon::Daemon;
 use crate::error::{CommandError, FailureKind};
-use crate::power::Bus;
+use crate::power::PowerBus;
 use crate::system::{daemon_log, paths};
 use crate::{daemon, ui};
 
@@ -94,38 +92,26 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
 
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let clock = Arc::new(SystemClock);
-    let mut options = daemon::Options::new(data_dir, program);
+    let mut options = daemon::DaemonOptions::new(data_dir, program);
     options.lock = Some(lock.clone());
-    options.agents = apply::first_agents(&configs);
-    // From the first turn on: a notice that waited for the daemon needs a page to go to.
-    let page = ao_notifier::Page::default();
-    if configs.main.config.dashboard.enabled {
-        page.set(Some(&format!("http://{}", listener.addr())));
+    let shows_page = configs.main.config.dashboard.enabled;
+    if shows_page {
+        options.page.set(Some(&format!("http://{}", listener.addr())));
     }
-    options.notifiers = apply::first_channels(&configs, &page);
     options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
-    options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
+    options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(PowerBus::System);
+    options.configs = Some(configs);
     let daemon = Arc::new(Daemon::start(options, clock.clone()).await?);
 
     let stop = CancellationToken::new();
     let socket = paths::socket(data_dir);
-    let about = about(data_dir, &socket, &log);
-    let host = TheHost::open(daemon.clone(), data_dir, configs, about, page, stop.clone()).await;
-    // From here on the engine runs, and must shut down in order.
-    let served = match host {
-        Ok(host) => {
-            let host = Arc::new(host);
-            host.serve_jobs();
-            serve_until_stopped(args, host, &daemon, clock, &lock, socket, listener, stop).await
-        }
-        Err(err) => Err(err.into()),
-    };
-    let stopped = match Arc::try_unwrap(daemon) {
-        Ok(daemon) => daemon.stop().await.map_err(CommandError::from),
-        // Another task still holds the store. It ends with the process, and the log is safe at any time.
-        Err(daemon) => daemon.store.close().await.map_err(CommandError::from),
-    };
+    let mut about = about(data_dir, &socket, &log);
+    // An address without a page is useless to browsers.
+    about.url = shows_page.then(|| format!("http://{}", listener.addr()));
+    let sockets = Sockets { socket, listener };
+    let served = serve_until_stopped(args, &daemon, about, clock, &lock, sockets, stop).await;
+    let stopped = daemon.stop().await.map_err(CommandError::from);
     tracing::info!("the daemon has stopped; agents keep running");
     served.and(stopped)
 }
@@ -168,38 +154,41 @@ async fn directory_gone(lock: &DirLock) {
     tracing::error!("the data directory was removed, so the daemon stops; agents keep running");
 }
 
-#[expect(clippy::too_many_arguments, reason = "one step of `live`, which owns all of these")]
-async fn serve_until_stopped(
-    args: &Args,
-    host: Arc<TheHost>,
-    daemon: &Daemon,
-    clock: Arc<SystemClock>,
-    lock: &DirLock,
+/// The ways in to the API.
+struct Sockets {
     socket: Utf8PathBuf,
     listener: Listener,
+}
+
+async fn serve_until_stopped(
+    args: &Args,
+    daemon: &Arc<Daemon>,
+    about: About,
+    clock: Arc<SystemClock>,
+    lock: &DirLock,
+    sockets: Sockets,
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
     let clock_of_day: Arc<dyn Clock> = clock.clone();
     let auth = Auth::open(lock.data_dir().as_std_path())
         .map_err(CommandError::environment)?
         .taught_to(|token| secrets::learn([("api.token".to_owned(), token.as_bytes().to_vec())]));
-    let page = host.in_force().main.config.dashboard.enabled;
+    let config = daemon.config.in_force().main;
     let parts = Parts {
-        page,
-        handle: daemon.handle.clone(),
+        page: config.config.dashboard.enabled,
+        daemon: daemon.clone(),
         clock,
-        host: host.clone(),
+        about,
         auth: Arc::new(auth),
         lineage: daemon.families.clone(),
         limits: Limits::default(),
         owner: owner(),
-        names: host.in_force().main.config.server.allowed_hosts.clone(),
+        names: config.config.server.allowed_hosts.clone(),
     };
-    let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(listener) };
+    let options =
+        ao_server::Options { parts, socket: Some(sockets.socket.into()), tcp: Some(sockets.listener) };
     let running = serve(options, stop.clone()).await?;
     let url = running.addr().map(|addr| format!("http://{addr}"));
-    // An address without a page is useless to browsers.
-    host.listens_at(url.clone().filter(|_| page));
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
         // The parent may be gone, which is no reason to exit.
@@ -219,17 +208,17 @@ async fn serve_until_stopped(
             running.finished().await;
             return Err(err.into());
         }
-        () = follow_edits(&host) => {}
-        () = send_digests(&host, daemon, clock_of_day) => stop.cancelled().await,
+        () = follow_edits(daemon) => {}
+        () = send_digests(daemon, clock_of_day) => stop.cancelled().await,
     }
     running.finished().await;
     Ok(())
 }
 
 /// Sends the daily digest at the time of `digest.at`, if it is set.
-async fn send_digests(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
+async fn send_digests(daemon: &Daemon, clock: Arc<dyn Clock>) {
     let when = || {
-        let configs = host.in_force();
+        let configs = daemon.config.in_force();
         let digest = configs.main.config.digest.as_ref()?;
         Some((digest.time().ok()??, digest.zone().ok()?))
     };
@@ -238,9 +227,9 @@ async fn send_digests(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
 
 /// Reloads the configuration whenever it is edited. A bad edit changes nothing and is reported in the log and by `ao
 /// status`.
-async fn follow_edits(host: &TheHost) {
+async fn follow_edits(daemon: &Daemon) {
     loop {
-        let files = host.in_force().watched();
+        let files = daemon.config.in_force().watched();
         let mut watcher = match ConfigWatcher::new(&files) {
             Ok(watcher) => watcher,
             Err(err) => {
@@ -249,19 +238,19 @@ async fn follow_edits(host: &TheHost) {
             }
         };
         // Edits from before the watch began would go unnoticed, so read everything now.
-        reload(host).await;
+        reload(daemon).await;
         // Watch anew when the set of files changes, for example after a project was added.
-        while host.in_force().watched() == files {
+        while daemon.config.in_force().watched() == files {
             tokio::select! {
-                _ = watcher.changed() => reload(host).await,
-                () = host.changed() => {}
+                _ = watcher.changed() => reload(daemon).await,
+                () = daemon.config.changed() => {}
             }
         }
     }
 }
 
-async fn reload(host: &TheHost) {
-    match host.reload().await {
+async fn reload(daemon: &Daemon) {
+    match daemon.reload().await {
         Ok(reloaded) if reloaded.changes.is_empty() => {}
         Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was reloaded"),
         Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit was not applied"),

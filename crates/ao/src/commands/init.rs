@@ -8,7 +8,7 @@ use crate::config::check_offer;
 use crate::config::initial_config::{InitialChoices, InitialConfig};
 use crate::error::CommandError;
 use crate::findings::ConfigFinding;
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::system::paths;
 use crate::{findings, ui};
 
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let here = paths::here()?;
-    let repository = cx.wait_for(async { Ok(Repository::at(&here).await?) })?;
+    let repository = cx.wait_for(async { Ok(GitRepository::at(&here).await?) })?;
     let wishes = InitialChoices {
         tracker: args.tracker.clone(),
         agent: args.agent.clone(),

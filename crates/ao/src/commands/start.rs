@@ -18,7 +18,7 @@ use crate::error::{CommandError, FailureKind};
 use crate::findings::ConfigFinding;
 use crate::git::clone;
 use crate::git::url::GitUrl;
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::system::{desktop, paths};
 use crate::{combination, findings, ui};
 
@@ -209,7 +209,7 @@ enum StartTarget {
     /// An existing configuration file.
     Config(Utf8PathBuf),
     /// A repository without a configuration file.
-    Repository(Box<Repository>),
+    Repository(Box<GitRepository>),
     /// Neither, and none was asked for: only the daemon is started.
     Nothing,
 }
@@ -235,7 +235,7 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<StartTarget, CommandEr
             here
         }
     };
-    let repository = match Repository::at(&folder).await {
+    let repository = match GitRepository::at(&folder).await {
         Ok(repository) => Ok(repository),
         Err(err) => match CommandError::from(err) {
             // Without git nothing works.
@@ -270,7 +270,7 @@ fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
 }
 
 async fn configure(
-    repository: &Repository,
+    repository: &GitRepository,
     asks: bool,
     notes: &mut Vec<String>,
 ) -> Result<Utf8PathBuf, CommandError> {

@@ -15,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::check_offer;
 use crate::error::{CommandError, FailureKind};
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::{findings, known_agents, program};
 
 /// The user's choices; absent ones are detected.
@@ -50,7 +50,7 @@ pub(crate) struct InitialConfig {
 impl InitialConfig {
     /// Chooses what fits the repository and the machine.
     pub(crate) async fn choose(
-        repository: &Repository,
+        repository: &GitRepository,
         wishes: &InitialChoices,
     ) -> Result<InitialConfig, CommandError> {
         let mut notes = Vec::new();

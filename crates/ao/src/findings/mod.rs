@@ -96,7 +96,7 @@ fn tools(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
 
 /// Finds agents and runtimes that do not fit together, or do not exist.
 fn combinations(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
-    let combination::Unworkable { refused, doubtful } = combination::unworkable(loaded);
+    let combination::UnworkableSettings { refused, doubtful } = combination::unworkable(loaded);
     let refused = refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem));
     refused.chain(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)))
 }

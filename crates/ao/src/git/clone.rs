@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::git::url::GitUrl;
 use crate::program;
-use crate::repository::{Repository, RepositoryError};
+use crate::repository::{GitRepository, RepositoryError};
 
 /// Time for git to clean up when we are interrupted.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const COMPLAINT: usize = 4 * 1024;
 /// A clone, and whether it existed already.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ClonedRepository {
-    pub repository: Repository,
+    pub repository: GitRepository,
     pub fresh: bool,
 }
 
@@ -70,7 +70,7 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<ClonedRepository, 
         .ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?
         .join(url.name());
     fetch(url, &made).await?;
-    if let Err(err) = Repository::at(&made).await {
+    if let Err(err) = GitRepository::at(&made).await {
         return Err(unusable(url, err));
     }
     // Replaces an empty folder, and nothing else.
@@ -80,7 +80,7 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<ClonedRepository, 
         }
         _ => CloneError::Folder { folder: folder.clone(), err },
     })?;
-    match Repository::at(&folder).await {
+    match GitRepository::at(&folder).await {
         Ok(repository) => Ok(ClonedRepository { repository, fresh: true }),
         Err(err) => Err(unusable(url, err)),
     }
@@ -91,7 +91,7 @@ fn unusable(url: &GitUrl, err: RepositoryError) -> CloneError {
 }
 
 /// Returns the clone that is in the folder already. An empty folder counts as none.
-async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<Repository>, CloneError> {
+async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<GitRepository>, CloneError> {
     let entries = match folder.read_dir_utf8() {
         Ok(mut entries) => entries.next().is_some(),
         Err(err) if err.kind() == io::ErrorKind::NotFound => false,
@@ -102,7 +102,7 @@ async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<Repository>, 
         return Ok(None);
     }
     let real = |path: &Utf8Path| path.canonicalize_utf8().ok();
-    match Repository::at(folder).await {
+    match GitRepository::at(folder).await {
         Ok(found)
             if real(&found.root) == real(folder)
                 && found.remote.as_ref().is_some_and(|remote| remote.same_repository(url)) =>

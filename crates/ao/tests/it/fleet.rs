@@ -181,7 +181,7 @@ impl Fleet {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                abilities: self.daemon().agent(AGENT).expect("it is plugged in").abilities(),
+                abilities: self.daemon().adapters.agent(AGENT).expect("it is plugged in").abilities(),
                 ..AgentChoice::default()
             },
             runtime: self.plan.runtime.into(),
@@ -521,7 +521,7 @@ impl Fleet {
 const AGENT: &str = "scripted";
 
 impl Fleet {
-    fn options(&self) -> daemon::Options {
+    fn options(&self) -> daemon::DaemonOptions {
         let home = self.path("agents");
         let ao = env!("CARGO_BIN_EXE_ao");
         let env = BTreeMap::from([
@@ -536,9 +536,9 @@ impl Fleet {
         agent.keys.human_quiet = self.plan.settings.human_quiet;
         agent.env = env;
         let data_dir = Utf8PathBuf::from_path_buf(self.path("data")).unwrap();
-        let mut options = daemon::Options::new(data_dir, ao);
+        let mut options = daemon::DaemonOptions::new(data_dir, ao);
         options.agents.push(agent);
-        options.prevent_idle_sleep = self.plan.awake_by.clone().map(ao::power::Bus::At);
+        options.prevent_idle_sleep = self.plan.awake_by.clone().map(ao::power::PowerBus::At);
         options.notifiers.insert("test".into(), self.notices.clone());
         options
     }

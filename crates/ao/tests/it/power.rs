@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use ao::power::{Bus, PowerKeeper, keep_awake};
+use ao::power::{PowerBus, PowerKeeper, keep_awake};
 use ao_core::session::StatusWord;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ impl Service {
     fn start(bus: &PrivateBus) -> Service {
         let (working, watched) = watch::channel(false);
         let mut running = JoinSet::new();
-        running.spawn(keep_awake(watched, Bus::At(bus.address())));
+        running.spawn(keep_awake(watched, PowerBus::At(bus.address())));
         Service { working, running }
     }
 }
@@ -76,7 +76,7 @@ async fn it_is_let_go_when_the_daemon_goes() {
 async fn holding_twice_is_holding_once_and_so_is_letting_go() {
     let bus = PrivateBus::start().await;
     let logind = StandIn::serve(&bus).await;
-    let mut keeper = PowerKeeper::new(Bus::At(bus.address()));
+    let mut keeper = PowerKeeper::new(PowerBus::At(bus.address()));
     keeper.release();
     assert!(keeper.hold("a try").await && keeper.hold("a try").await);
     assert_eq!((logind.asked().len(), logind.held()), (1, 1));
@@ -122,7 +122,7 @@ async fn who_may_not_forbid_sleep_still_keeps_the_machine_from_idling_to_it() {
     let bus = PrivateBus::start().await;
     let logind = StandIn::serve(&bus).await;
     logind.refuse("sleep:idle");
-    let mut keeper = PowerKeeper::new(Bus::At(bus.address()));
+    let mut keeper = PowerKeeper::new(PowerBus::At(bus.address()));
     assert!(keeper.hold("a try").await);
     let asked: Vec<String> = logind.asked().iter().map(|asked| asked[0].clone()).collect();
     assert_eq!(asked, ["sleep:idle", "idle"]);
@@ -138,7 +138,7 @@ async fn no_bus_and_no_logind_are_one_warning_and_no_failure() {
 
     let mut bus = PrivateBus::start().await;
     bus.stop();
-    let mut keeper = PowerKeeper::new(Bus::At(bus.address()));
+    let mut keeper = PowerKeeper::new(PowerBus::At(bus.address()));
     for _ in 0..3 {
         assert!(!keeper.hold("a try").await);
     }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ao::repository::{Repository, RepositoryError};
+use ao::repository::{GitRepository, RepositoryError};
 use camino::Utf8Path;
 
 use crate::place::Place;
 
-async fn at(folder: &Path) -> Result<Repository, RepositoryError> {
-    Repository::at(Utf8Path::from_path(folder).unwrap()).await
+async fn at(folder: &Path) -> Result<GitRepository, RepositoryError> {
+    GitRepository::at(Utf8Path::from_path(folder).unwrap()).await
 }
 
 fn real(path: &Path) -> PathBuf {

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use ao::terminals::Views;
 use ao_core::SessionId;
+use ao_daemon::ErrorKind;
+use ao_daemon::terminals::TerminalViews;
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
 use tokio::time::timeout;
 
@@ -151,7 +152,7 @@ async fn a_session_that_has_not_begun_has_no_terminal() {
     let session = fleet.spawn("waits", "get ready").await;
     let session = fleet.session(session).await;
     let refused = views(&fleet).attach(&session, ViewOptions::default()).await.err().unwrap();
-    assert_eq!((refused.status, refused.word()), (409, "not-running"));
+    assert!(matches!(refused.kind, ErrorKind::NotRunning), "{refused}");
     assert!(refused.hints[0].contains("ao status waits"), "{:?}", refused.hints);
     fleet.finish().await;
 }
@@ -168,7 +169,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn open(fleet: &Fleet, views: &Views, session: SessionId, look: ViewOptions) -> Watcher {
+    async fn open(fleet: &Fleet, views: &TerminalViews, session: SessionId, look: ViewOptions) -> Watcher {
         let view = views.attach(&fleet.session(session).await, look).await.unwrap();
         Watcher { view, size: (0, 0), shown: vec![], at: None, control: None, ended: None }
     }
@@ -215,8 +216,8 @@ impl Watcher {
     }
 }
 
-fn views(fleet: &Fleet) -> Views {
-    Views::new(fleet.daemon().runtimes.clone())
+fn views(fleet: &Fleet) -> TerminalViews {
+    TerminalViews::new(fleet.daemon().runtimes.clone())
 }
 
 async fn size(fleet: &Fleet, session: SessionId) -> (u16, u16) {

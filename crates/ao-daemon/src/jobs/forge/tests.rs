@@ -1,22 +1,20 @@
 //! Errands at a forge that plays a part.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::{Errand, JobOrder, Requester};
+use ao_core::errand::JobOrder;
 use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
-use ao_core::{Commit, ErrandId, ProjectId, PullId};
+use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    FailureReport, JobRunner, LogPart, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities,
-    ScmError, TestOrder, TestOutcome, Webhook,
+    FailureReport, LogPart, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError,
+    TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
-use camino::Utf8Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::clock::SystemClock;
 
 /// A forge whose one pull request has this head, and whose check ends like this after a while.
 struct Played {
@@ -149,22 +147,16 @@ async fn outcome(
     order: JobOrder,
 ) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
     let played = Arc::new(Played { head, ends, asked: Mutex::default() });
-    let keeper = ao_process::Keeper::default();
-    let errander = Errander::new(Utf8Path::new("/nowhere"), keeper, Arc::new(SystemClock), Arc::default());
-    let scm: Arc<dyn Scm> = played.clone();
-    errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
-    let (id, requester) = (ErrandId(1), Requester::Update(pull()));
-    let errand = Errand {
-        id,
-        key: "k".into(),
-        order,
-        requester,
-        since: Timestamp(0),
-        tries: 0,
-        waits: 0,
-        again_at: None,
+    let outcome = match order {
+        JobOrder::Rerun { pull, check, commit, .. } => rerun(&*played, &pull, &check, &commit).await,
+        JobOrder::CheckBase { project, commit, check, .. } => {
+            check_base(&*played, &project, &commit, &check).await
+        }
+        JobOrder::Reply { pull, thread, text, resolve, key } => {
+            reply(&*played, ThreadReply { pull, thread, text, resolve, key }).await
+        }
+        other => panic!("no job of a forge: {other:?}"),
     };
-    let outcome = errander.run(&errand).await;
     let asked = played.asked.lock().unwrap().clone();
     (outcome, asked)
 }
@@ -215,12 +207,4 @@ async fn an_answer_is_given_under_its_key() {
     let (done, asked) = outcome("h1", RunState::Passed, order).await;
     assert!(matches!(done, Ok(ErrandOutcome::Done { .. })), "{done:?}");
     assert_eq!(asked, ["reply t1 Done in c9. true t1 c9"]);
-}
-
-#[tokio::test]
-async fn a_project_without_a_forge_is_told_once_and_for_all() {
-    let other = PullId { project: ProjectId::new("other"), number: 7 };
-    let order = JobOrder::Rerun { pull: other, check: "test".into(), commit: Commit::new("h1"), number: 1 };
-    let (never, _) = outcome("h1", RunState::Passed, order).await;
-    assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
 }

@@ -8,7 +8,7 @@ use super::finding::DoctorFinding;
 use crate::config::initial_config::{InitialChoices, InitialConfig};
 use crate::error::CommandError;
 use crate::findings::{ConfigFinding, FindingSeverity, PROGRAM};
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::system::paths;
 
 pub(super) async fn file(
@@ -48,7 +48,7 @@ fn convert(found: &ConfigFinding) -> DoctorFinding {
 
 async fn absent() -> DoctorFinding {
     let here = match paths::here() {
-        Ok(here) => Repository::at(&here).await.ok(),
+        Ok(here) => GitRepository::at(&here).await.ok(),
         Err(_) => None,
     };
     let Some(repository) = here else {
@@ -75,7 +75,7 @@ pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for (name, project) in loaded.into_iter().flat_map(|loaded| &loaded.config.projects) {
         let mut policed = None;
-        findings.push(match Repository::at(&project.path).await {
+        findings.push(match GitRepository::at(&project.path).await {
             Ok(repository) => {
                 policed = policy(name, &repository, &project.default_branch).await;
                 DoctorFinding::ok("project", format!("{name} is {}", repository.root))
@@ -89,7 +89,7 @@ pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
 }
 
 /// Checks that the policy on the base branch can be read. A project without a policy has no finding.
-async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<DoctorFinding> {
+async fn policy(name: &str, repository: &GitRepository, branch: &str) -> Option<DoctorFinding> {
     let on_base = on_base(&repository.root, branch).await;
     Some(match on_base.policy {
         Ok(None) => return None,

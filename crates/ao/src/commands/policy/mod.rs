@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::system::paths;
 
 /// Show, check and test the rules for merging
@@ -52,7 +52,7 @@ fn file(typed: Option<&Utf8Path>, cx: &Context) -> Result<Utf8PathBuf, CommandEr
     if let Some(typed) = typed {
         return Ok(here.join(typed));
     }
-    let root = cx.wait_for(async { Ok(Repository::at(&here).await?.root) })?;
+    let root = cx.wait_for(async { Ok(GitRepository::at(&here).await?.root) })?;
     // A linked worktree has its own files.
     let around = here.ancestors().find(|folder| folder.join(POLICY_FILE).is_file()).map(ToOwned::to_owned);
     let path = around.unwrap_or(root).join(POLICY_FILE);

@@ -11,7 +11,7 @@ use crate::client::project_choice::{project, project_or_all};
 use crate::client::retry::CallRetry;
 use crate::error::{CommandError, FailureKind};
 use crate::git::branch_proposal::BranchProposal;
-use crate::repository::Repository;
+use crate::repository::GitRepository;
 use crate::{show, ui};
 
 /// Open a pull request for the current branch
@@ -99,7 +99,7 @@ async fn proposed(
         CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", folder.display()))
     })?;
     // Reports why a folder is no checkout.
-    Repository::at(&folder).await?;
+    GitRepository::at(&folder).await?;
     let named = match (&args.session, &args.project) {
         // A session determines its project.
         (Some(_), None) => project_or_all(client, None).await?,

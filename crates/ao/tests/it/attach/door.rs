@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ao::terminals::Views;
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;
+use ao_daemon::terminals::TerminalViews;
 use ao_ports::{Frame, TerminalView, ViewOptions};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -22,7 +22,7 @@ use crate::fleet::Fleet;
 pub(super) struct Door(#[expect(dead_code, reason = "it goes on until it is dropped")] JoinSet<()>);
 
 impl Door {
-    pub(super) async fn open(fleet: &Fleet, views: Arc<Views>) -> Door {
+    pub(super) async fn open(fleet: &Fleet, views: Arc<TerminalViews>) -> Door {
         let socket = fleet.path("data/ao.sock");
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(socket).unwrap();
@@ -41,7 +41,7 @@ impl Door {
     }
 }
 
-async fn serve(mut stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views>) {
+async fn serve(mut stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<TerminalViews>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {

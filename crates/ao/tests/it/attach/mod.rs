@@ -5,8 +5,8 @@ mod door;
 
 use std::sync::Arc;
 
-use ao::terminals::Views;
 use ao_core::SessionId;
+use ao_daemon::terminals::TerminalViews;
 use ao_ports::{Frame, ViewOptions};
 use rustix::process::Signal;
 
@@ -22,7 +22,7 @@ const BOX: &str = "│ >";
 struct Stage {
     fleet: Fleet,
     session: SessionId,
-    views: Arc<Views>,
+    views: Arc<TerminalViews>,
     door: Option<Door>,
 }
 
@@ -30,7 +30,7 @@ impl Stage {
     async fn set() -> Stage {
         let fleet = Fleet::start(Plan::on("process")).await;
         let session = fleet.idle("worker").await;
-        let views = Arc::new(Views::new(fleet.daemon().runtimes.clone()));
+        let views = Arc::new(TerminalViews::new(fleet.daemon().runtimes.clone()));
         let door = Some(Door::open(&fleet, views.clone()).await);
         Stage { fleet, session, views, door }
     }

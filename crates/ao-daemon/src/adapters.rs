@@ -1,0 +1,135 @@
+//! The adapters in the engine's slots that can change while the daemon runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ao_agent::hook::Spool;
+use ao_agent::{AgentPlaces, CommandAgent, Ground};
+use ao_engine::AdapterSet;
+use ao_ports::{Agent, Clock, Notifier, Runtimes, Workspace};
+use camino::Utf8PathBuf;
+
+use crate::error::DaemonError;
+use crate::jobs::DaemonJobs;
+use crate::looks::ProjectLooks;
+
+/// The agents, notifiers and workspaces that are plugged in.
+pub struct DaemonAdapters {
+    deps: AgentDeps,
+    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    plugged: Mutex<PluggedSlots>,
+}
+
+/// The parts that every agent is made with.
+pub(crate) struct AgentDeps {
+    pub(crate) data_dir: Utf8PathBuf,
+    pub(crate) runtimes: Runtimes,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spool: Arc<Spool>,
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) places: AgentPlaces,
+}
+
+#[derive(Default)]
+struct PluggedSlots {
+    /// The agents with the options that they were made of, so that what has not changed stays the same.
+    agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
+    notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+}
+
+impl DaemonAdapters {
+    pub(crate) fn new(deps: AgentDeps, workspaces: BTreeMap<String, Arc<dyn Workspace>>) -> DaemonAdapters {
+        DaemonAdapters { deps, workspaces, plugged: Mutex::default() }
+    }
+
+    /// Adds agents of the embedding program, and exchanges those that were made of options, and all notifiers. On a failure
+    /// nothing has changed.
+    pub(crate) fn replace(
+        &self,
+        own: BTreeMap<String, Arc<dyn Agent>>,
+        options: Vec<ao_agent::Options>,
+        notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    ) -> Result<(), DaemonError> {
+        let mut plugged = self.plugged();
+        let kept = plugged.agents.iter().filter(|(_, (made_of, _))| made_of.is_none());
+        let mut agents: BTreeMap<_, _> = kept.map(|(name, kept)| (name.clone(), kept.clone())).collect();
+        agents.extend(own.into_iter().map(|(name, agent)| (name, (None, agent))));
+        for options in options {
+            let name = options.name.clone();
+            let agent = match plugged.agents.get(&name) {
+                Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
+                _ => Arc::new(
+                    CommandAgent::new(options.clone(), self.deps.ground(&name))
+                        .map_err(DaemonError::config)?,
+                ),
+            };
+            agents.insert(name, (Some(options), agent));
+        }
+        *plugged = PluggedSlots { agents, notifiers };
+        Ok(())
+    }
+
+    /// Returns the slots of the engine as they are to be now.
+    pub(crate) fn slots(
+        &self,
+        runtimes: &Runtimes,
+        looks: &ProjectLooks,
+        jobs: &Arc<DaemonJobs>,
+    ) -> AdapterSet {
+        let plugged = self.plugged();
+        AdapterSet {
+            errands: Some(jobs.clone()),
+            runtimes: runtimes.clone(),
+            agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
+            workspaces: self.workspaces.clone(),
+            notifiers: plugged.notifiers.clone(),
+            scms: looks.scms(),
+        }
+    }
+
+    pub fn agent(&self, name: &str) -> Option<Arc<dyn Agent>> {
+        self.plugged().agents.get(name).map(|(_, agent)| agent.clone())
+    }
+
+    /// Returns the names of all agents.
+    pub fn agents(&self) -> Vec<String> {
+        self.plugged().agents.keys().cloned().collect()
+    }
+
+    pub fn notifiers(&self) -> BTreeMap<String, Arc<dyn Notifier>> {
+        self.plugged().notifiers.clone()
+    }
+
+    pub fn workspace(&self, kind: &str) -> Option<&dyn Workspace> {
+        self.workspaces.get(kind).map(|workspace| &**workspace)
+    }
+
+    /// Returns the full path of our own program.
+    pub(crate) fn ao(&self) -> String {
+        self.deps.places.ao.clone()
+    }
+
+    fn plugged(&self) -> MutexGuard<'_, PluggedSlots> {
+        self.plugged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AgentDeps {
+    fn ground(&self, agent: &str) -> Ground {
+        Ground {
+            runtimes: self.runtimes.clone(),
+            clock: self.clock.clone(),
+            state: self.data_dir.join("agents").join(agent).into(),
+            hooks: Some(self.spool.clone()),
+            environment: self.environment.clone(),
+            places: self.places.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for DaemonAdapters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DaemonAdapters").field("agents", &self.agents()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,37 @@
+//! Jobs of reactions, run by the daemon itself.
+
+use std::sync::Arc;
+
+use ao_core::errand::{Errand, JobOrder, Requester};
+use ao_core::{Commit, ErrandId, ProjectId, PullId, Timestamp};
+use ao_daemon::Daemon;
+use ao_daemon::clock::SystemClock;
+use ao_daemon::daemon::DaemonOptions;
+use ao_ports::{ErrandError, JobRunner as _};
+use camino::Utf8Path;
+
+#[tokio::test]
+async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = DaemonOptions {
+        background: false,
+        ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
+    };
+    let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
+    let pull = PullId { project: ProjectId::new("other"), number: 7 };
+    let order =
+        JobOrder::Rerun { pull: pull.clone(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let errand = Errand {
+        id: ErrandId(1),
+        key: "k".into(),
+        order,
+        requester: Requester::Update(pull),
+        since: Timestamp(0),
+        tries: 0,
+        waits: 0,
+        again_at: None,
+    };
+    let never = daemon.jobs.run(&errand).await;
+    assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
+    daemon.stop().await.unwrap();
+}

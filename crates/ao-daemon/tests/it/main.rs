@@ -1,0 +1,3 @@
+//! The daemon without its API, in a folder of its own.
+
+mod jobs;
