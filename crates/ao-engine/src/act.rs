@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::effect::{Effect, Place};
 use ao_core::errand::ErrandInput;
+use ao_core::evidence::Source;
 use ao_core::input::{Census, Counted};
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, QueueInput};
@@ -12,9 +14,9 @@ use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, Answered, CensusEntry, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder,
-    LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter,
-    RuntimeError, StartSpec, TestOrder, TreeRef, Whereabouts, WorkspaceError,
+    AnswerOrder, Answered, CancelOrder, Cancelled, CensusEntry, DeliverOrder, Delivered, EndOrder,
+    ErrandError, FollowOrder, LookOrder, Made, MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal,
+    RemoveOrder, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
@@ -132,8 +134,10 @@ async fn perform(
                 Delivered::Written => tell(session, written),
                 // The proof first; the write itself is then no news.
                 Delivered::Taken { turn, text } => {
-                    let mut inputs =
-                        tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
+                    let cause = TurnCause::User { text, delivery: Some(delivery) };
+                    let report = AgentReport::TurnBegan { turn, cause };
+                    let (source, at) = (Source::Protocol, now);
+                    let mut inputs = tell(session, SessionInput::Reported { attempt, source, at, report });
                     inputs.extend(tell(session, written));
                     inputs
                 }
@@ -158,9 +162,15 @@ async fn perform(
                 session,
                 match agent.answer(&order).await.map_err(text)? {
                     Answered::Given => SessionInput::Answered { attempt, number },
-                    Answered::NotAsked { why } => SessionInput::NotAnswered { attempt, number, why },
+                    Answered::Gone { why } => SessionInput::NotAnswered { attempt, number, why },
                 },
             ))
+        }
+        Effect::CancelTurn { agent, order } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let CancelOrder { session, attempt, number, .. } = order;
+            let cut = agent.cancel(&order).await.map_err(text)? == Cancelled::Cut;
+            Ok(tell(session, SessionInput::TurnCancelled { attempt, number, cut }))
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;

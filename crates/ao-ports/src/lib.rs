@@ -33,9 +33,10 @@ mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, Answered, Command, CommandFile, Delivered, FollowOrder, Io, LookOrder, Prepared,
+    Agent, AgentError, Answered, Cancelled, Command, CommandFile, Delivered, FollowOrder, Io, LookOrder,
+    Prepared,
 };
-pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
 pub use ao_core::queue::{Strategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;

@@ -36,6 +36,7 @@ pub enum Rule {
     ProbeFailed,
     DialogOpen,
     SaidBlocked,
+    LoggedOut,
     LimitInForce,
     LimitOver,
     TurnEnded,
@@ -79,6 +80,16 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     if let Some(exit) = standing_exit(evidence, process) {
         return say(Activity::Exited, Rule::ExitSeen, Some(exit));
     }
+    if let Some(open) = evidence.open_asks().last() {
+        return Judgement {
+            activity: Activity::NeedsInput,
+            rule: Rule::DialogOpen,
+            source: Some(Source::Protocol),
+            at: open.since,
+            quiet,
+            detail: open.ask.title.clone(),
+        };
+    }
     let claim = weightiest_claim(evidence);
     // A probe that fails after the claim leaves the state unknown, except that an open dialog stays open: only work
     // or an answer ends it.
@@ -106,6 +117,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     match &claim.reading {
         Reading::Asking { .. } => say(Activity::NeedsInput, Rule::DialogOpen, Some(shown(evidence, claim))),
         Reading::Blocked { .. } => say(Activity::Blocked, Rule::SaidBlocked, on),
+        Reading::LoggedOut => say(Activity::Blocked, Rule::LoggedOut, on),
         Reading::Limited { until } if until.is_none_or(|until| now < until) => {
             say(Activity::RateLimited, Rule::LimitInForce, on)
         }
@@ -209,6 +221,7 @@ fn detail(reading: &Reading) -> String {
         Reading::Asking { question } => question.clone(),
         Reading::Blocked { on } => on.clone(),
         Reading::Unreadable { why } => why.clone(),
+        Reading::LoggedOut => "it is logged out".into(),
         Reading::Unheld => "the process that held it is gone".into(),
         Reading::Exited { code: Some(code) } => format!("exit code {code}"),
         Reading::Exited { code: None } => "ended by a signal".into(),
@@ -238,6 +251,7 @@ impl fmt::Display for Rule {
             Rule::ProbeFailed => "the last look at the process failed, so nothing is known",
             Rule::DialogOpen => "a dialog is open; only an answer or new work closes it",
             Rule::SaidBlocked => "the agent says it cannot go on by itself",
+            Rule::LoggedOut => "the agent cannot go on until a person logs in with its own command",
             Rule::LimitInForce => "the provider's limit is in force",
             Rule::LimitOver => "the provider's limit has ended and nothing has happened since",
             Rule::TurnEnded => "the turn has ended; the agent is at its prompt",

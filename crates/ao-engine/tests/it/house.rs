@@ -15,11 +15,11 @@ use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, CensusEntry, Cleaned, Clock, Command, DeliverOrder, Delivered,
-    EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome, FollowOrder, Io, LookOrder, Made, Notifier,
-    Output, Prepared, Removal, RemoveOrder, Report, Reporter, Runtime, RuntimeAbilities, RuntimeError,
-    Runtimes, Screen, StartSpec, Surveyed, TreeRef, Whereabouts, Workspace, WorkspaceError, WriteOrder,
-    WriteOutcome,
+    Agent, AgentError, AnswerOrder, Answered, CancelOrder, Cancelled, CensusEntry, Cleaned, Clock, Command,
+    DeliverOrder, Delivered, EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome, FollowOrder, Io,
+    LookOrder, Made, Notifier, Output, Prepared, Removal, RemoveOrder, Report, Reporter, Runtime,
+    RuntimeAbilities, RuntimeError, Runtimes, Screen, StartSpec, Surveyed, TreeRef, Whereabouts, Workspace,
+    WorkspaceError, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
 use ao_testkit::WallClock;
@@ -319,6 +319,10 @@ impl Agent for World {
 
     async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
         Ok(Answered::Given)
+    }
+
+    async fn cancel(&self, _: &CancelOrder) -> Result<Cancelled, AgentError> {
+        Ok(Cancelled::NoTurn)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {

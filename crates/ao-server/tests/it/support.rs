@@ -11,6 +11,7 @@ use ao_api::{
     ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
     NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded, ReviewerWish,
 };
+use ao_core::agent_report::AgentReport;
 use ao_core::budget::Limits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
@@ -20,6 +21,7 @@ use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, S
 use ao_core::setup::Origin;
 use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
+    Timestamp,
 };
 use ao_daemon::{Host, engine_problem, forge_problem};
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
@@ -235,9 +237,9 @@ impl House {
 
     /// The agent took a text as a user's turn.
     pub(crate) async fn taken(&self, session: SessionId, turn: &str, text: &str) {
-        let proof =
-            SessionInput::Proof { attempt: Attempt(1), delivery: None, turn: turn.into(), text: text.into() };
-        self.tell(session, proof).await;
+        let (attempt, source, at) = (Attempt(1), Source::Protocol, Timestamp(0));
+        let report = AgentReport::taken(turn, text);
+        self.tell(session, SessionInput::Reported { attempt, source, at, report }).await;
     }
 
     pub(crate) async fn session<T: Send + 'static>(

@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnCause, TurnEnd};
+use ao_core::ask::Ask;
 use ao_core::evidence::Signal;
 use ao_ports::{Report, Reporter};
 use async_trait::async_trait;
@@ -51,13 +53,10 @@ impl ReportLog {
     pub fn reports(&self) -> Vec<String> {
         let short = |report: &Report| match report {
             Report::Signal { signal, .. } => format!("{:?}", signal.reading),
-            Report::Taken { text, .. } => format!("Taken {text:?}"),
+            Report::Agent { report, .. } => short_report(report),
             Report::Flooding { .. } => "Flooding".to_owned(),
-            Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
             Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
             Report::ConversationGone { .. } => "ConversationGone".into(),
-            Report::LastWords { text, .. } => format!("LastWords {text:?}"),
-            Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
         };
         self.lock().all.iter().map(short).collect()
     }
@@ -78,10 +77,28 @@ impl ReportLog {
     /// Returns the names of the reported turns.
     pub fn turns(&self) -> Vec<String> {
         let turn = |report: &Report| match report {
-            Report::Taken { turn, .. } => Some(turn.clone()),
+            Report::Agent { report: AgentReport::TurnBegan { turn, .. }, .. } => Some(turn.clone()),
             _ => None,
         };
         self.lock().all.iter().filter_map(turn).collect()
+    }
+
+    /// Returns the asks that were reported as open and not closed since.
+    pub fn open_asks(&self) -> Vec<Ask> {
+        let mut open: Vec<Ask> = Vec::new();
+        for report in &self.lock().all {
+            match report {
+                Report::Agent { report: AgentReport::Asked { ask }, .. } => {
+                    open.retain(|known| known.id != ask.id);
+                    open.push(ask.clone());
+                }
+                Report::Agent { report: AgentReport::AskClosed { ask }, .. } => {
+                    open.retain(|known| known.id != *ask);
+                }
+                _ => {}
+            }
+        }
+        open
     }
 
     /// Waits until the reports fulfil a condition. The caller bounds the wait.
@@ -120,5 +137,27 @@ impl ReportLog {
 
     fn lock(&self) -> MutexGuard<'_, CollectedReports> {
         self.collected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn short_report(report: &AgentReport) -> String {
+    match report {
+        AgentReport::TurnBegan { cause: TurnCause::User { text, .. }, .. } => format!("Taken {text:?}"),
+        AgentReport::TurnBegan { cause: TurnCause::Agent {}, .. } => "OwnTurn".to_owned(),
+        AgentReport::TurnEnded { end } => match end {
+            TurnEnd::Done {} => "TurnEnded Done".to_owned(),
+            TurnEnd::Cancelled {} => "TurnEnded Cancelled".to_owned(),
+            TurnEnd::Failed { why } => format!("TurnEnded Failed {why:?}"),
+            TurnEnd::Limited { .. } => "TurnEnded Limited".to_owned(),
+        },
+        AgentReport::Reply { text } => format!("Reply {text:?}"),
+        AgentReport::ToolCall(ToolCall { id, tool, state: CallState::Denied, .. }) => {
+            format!("Denied {tool} {id}")
+        }
+        AgentReport::ToolCall(call) => format!("{:?} {:?}", call.state, call.summary()),
+        AgentReport::Plan { steps } => format!("Plan {}", steps.len()),
+        AgentReport::Usage { spend } => format!("Spent {:?}", spend.turns),
+        AgentReport::Asked { ask } => format!("Asked {} {:?}", ask.id, ask.title),
+        AgentReport::AskClosed { ask } => format!("AskClosed {ask}"),
     }
 }
