@@ -58,8 +58,8 @@ pub use reaction::{
 };
 pub use segment::segment;
 pub use session::{
-    Agent, Hold, NewSession, Output, Restore, Resume, Session, SessionStatus, Sessions, Spawned, Spend,
-    Status, Stop, Tree,
+    Agent, Ask, AskDetail, AskOption, Hold, NewSession, Output, Restore, Resume, Session, SessionStatus,
+    Sessions, Spawned, Spend, Status, Stop, Tree,
 };
 pub use work::{PullSummary, PullWork, WorkState};
 pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport, TreeWork};

@@ -73,7 +73,7 @@ pub struct Messages {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Answer {
-    /// `yes`, `no`, the number of a choice, or a text, depending on the agent's dialog.
+    /// `yes`, `no`, the id, label or number of an option, or a text, depending on the ask.
     pub answer: String,
     /// The number of the question, as in `questionNumber` of the session's status. If another question is open by then,
     /// the answer is refused.

@@ -98,6 +98,51 @@ pub struct Status {
     /// The number of that question. An answer names it, so that it reaches this question and no later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_number: Option<u32>,
+    /// All open asks, in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Ask>,
+}
+
+/// A request of an agent to a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ask {
+    /// The agent's own id of it.
+    pub id: String,
+    /// Its number in the session, by which it is answered.
+    pub number: u32,
+    pub since: Timestamp,
+    /// `permission`, `choice` or `text`.
+    pub kind: String,
+    pub title: String,
+    /// The exact subject of a permission.
+    #[serde(default)]
+    pub details: Vec<AskDetail>,
+    /// The possible answers. Without any, the answer is a text.
+    #[serde(default)]
+    pub options: Vec<AskOption>,
+}
+
+/// A part of what is to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskDetail {
+    /// `tool`, `command`, `path` or `diff`.
+    pub kind: String,
+    /// The file of a diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    pub text: String,
+}
+
+/// A possible answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskOption {
+    pub id: String,
+    pub label: String,
+    /// `allow_once`, `allow_always`, `reject_once`, `reject_always` or `other`.
+    pub kind: String,
 }
 
 /// The agent of a session.

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ao_core::agent_report::AgentReport;
 use ao_core::budget::SpendLimits;
 use ao_core::errand::{ErrandInput, ErrandOutcome};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
@@ -243,7 +244,12 @@ impl Fleet {
         self.tell(session, SessionInput::Written { attempt, delivery: no, tries });
         self.tell(
             session,
-            SessionInput::Proof { attempt, delivery: None, turn: self.seed.to_string(), text },
+            SessionInput::Reported {
+                attempt,
+                source: SignalSource::Hook,
+                at: self.now,
+                report: AgentReport::taken(&self.seed.to_string(), &text),
+            },
         );
     }
 

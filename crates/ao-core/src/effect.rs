@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
 use crate::queue::LanePart;
 use crate::session::{AgentChoice, ProcessRef, SessionRole};
 use crate::setup::{Environment, Origin, Setup};
@@ -54,6 +54,10 @@ pub enum Effect {
     Deliver {
         agent: AgentChoice,
         order: DeliverOrder,
+    },
+    CancelTurn {
+        agent: AgentChoice,
+        order: CancelOrder,
     },
     Look {
         session: SessionId,
@@ -128,6 +132,7 @@ pub enum EffectKey {
     Follow { session: SessionId, attempt: Attempt },
     Answer { session: SessionId, attempt: Attempt, number: u32 },
     Deliver { session: SessionId, attempt: Attempt, delivery: u32, tries: u32 },
+    CancelTurn { session: SessionId, attempt: Attempt, number: u32 },
     Look { session: SessionId, attempt: Attempt },
     End { session: SessionId, attempt: Attempt, tries: u32 },
     EndStray { session: SessionId, attempt: Attempt },
@@ -223,6 +228,9 @@ impl Effect {
                 delivery: order.delivery,
                 tries: order.tries,
             },
+            Effect::CancelTurn { order, .. } => {
+                EffectKey::CancelTurn { session: order.session, attempt: order.attempt, number: order.number }
+            }
             Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
             Effect::End { session, attempt, tries, .. } => {
                 EffectKey::End { session: *session, attempt: *attempt, tries: *tries }
@@ -268,6 +276,7 @@ impl EffectKey {
             | EffectKey::Answer { session, .. }
             | EffectKey::Launch { session, .. }
             | EffectKey::Deliver { session, .. }
+            | EffectKey::CancelTurn { session, .. }
             | EffectKey::Look { session, .. }
             | EffectKey::End { session, .. }
             | EffectKey::RemoveWorkspace { session, .. } => Some(*session),
@@ -304,6 +313,9 @@ impl fmt::Display for EffectKey {
             }
             EffectKey::Deliver { session, delivery, tries, .. } => {
                 write!(f, "deliver {delivery} to {session} (try {tries})")
+            }
+            EffectKey::CancelTurn { session, number, .. } => {
+                write!(f, "cancel the turn of {session} (cancellation {number})")
             }
             EffectKey::Look { session, .. } => write!(f, "look at {session}"),
             EffectKey::End { session, attempt, tries } => {

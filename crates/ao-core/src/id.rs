@@ -162,6 +162,10 @@ word_id!(
     ConversationId
 );
 word_id!(
+    /// An ask of an agent, unique within an attempt.
+    AskId
+);
+word_id!(
     /// A git commit by its full hash.
     Commit
 );

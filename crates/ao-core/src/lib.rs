@@ -10,6 +10,8 @@
 //! with each input as its [`Moment`]. So the same code runs a real fleet and a thousand simulated ones.
 
 pub mod advise;
+pub mod agent_report;
+pub mod ask;
 pub mod assign;
 pub mod budget;
 pub mod codec;
@@ -57,7 +59,7 @@ pub use decide::decide;
 pub use effect::{Effect, EffectKey};
 pub use event::{Event, Scope, StampedEvent};
 pub use id::{
-    Attempt, BadId, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId,
+    AskId, Attempt, BadId, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId,
 };
 pub use input::Input;
 pub use refusal::Refusal;

@@ -111,9 +111,8 @@ fn visit_project(input: &mut ProjectInput, mask: TextMask<'_>) {
 fn visit_session(input: &mut SessionInput, mask: TextMask<'_>) {
     match input {
         SessionInput::Send(message) => mask(&mut message.body),
-        SessionInput::Answer { text, .. }
-        | SessionInput::Proof { text, .. }
-        | SessionInput::LastWords { text, .. } => mask(text),
+        SessionInput::Answer { text, .. } => mask(text),
+        SessionInput::Reported { report, .. } => report.visit_texts(mask),
         SessionInput::Signal(signal) => visit_signal(signal, mask),
         SessionInput::Looked { signals, .. } => {
             signals.iter_mut().for_each(|signal| visit_signal(signal, mask));
@@ -129,10 +128,6 @@ fn visit_session(input: &mut SessionInput, mask: TextMask<'_>) {
         SessionInput::WorkspaceKept { reasons, .. } => {
             reasons.iter_mut().for_each(|reason| visit_reason(reason, mask));
         }
-        SessionInput::Denied { call, tool, .. } => {
-            mask(call);
-            mask(tool);
-        }
         SessionInput::WorkspaceReady { .. }
         | SessionInput::SetUp { .. }
         | SessionInput::PortTaken { .. }
@@ -144,7 +139,7 @@ fn visit_session(input: &mut SessionInput, mask: TextMask<'_>) {
         | SessionInput::Answered { .. }
         | SessionInput::ProcessEnded { .. }
         | SessionInput::WorkspaceRemoved { .. }
-        | SessionInput::Spent { .. }
+        | SessionInput::TurnCancelled { .. }
         | SessionInput::Flooding { .. }
         | SessionInput::ConversationNamed { .. }
         | SessionInput::PullLinked { .. }
@@ -191,6 +186,7 @@ fn visit_signal(signal: &mut Signal, mask: TextMask<'_>) {
         | Reading::Unreadable { why: text } => mask(text),
         Reading::Started
         | Reading::Idle
+        | Reading::LoggedOut
         | Reading::Limited { .. }
         | Reading::Alive { .. }
         | Reading::Exited { .. }

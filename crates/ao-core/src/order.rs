@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::queue::{LandingStrategy, LanePart};
 use crate::session::ProcessRef;
-use crate::{Attempt, Commit, ConversationId, PullId, SessionId};
+use crate::{AskId, Attempt, Commit, ConversationId, PullId, SessionId};
 
 /// A message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct DeliverOrder {
     pub interrupt: bool,
 }
 
-/// An answer to the dialog that is open.
+/// An answer to an ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerOrder {
     pub session: SessionId,
@@ -31,9 +31,25 @@ pub struct AnswerOrder {
     pub process: ProcessRef,
     /// Unique within the session. The same number again is the same answer.
     pub number: u32,
+    /// The ask, if the agent has reported it by its id. Otherwise it is the dialog with this question.
+    pub ask: Option<AskId>,
     /// The question that the person who answers has read.
     pub question: String,
+    /// The id of the option that was chosen, if the ask has options.
+    pub option: Option<String>,
+    /// The answer as the person wrote it.
     pub text: String,
+}
+
+/// The turn of an agent that is to be cancelled, without ending its process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: ProcessRef,
+    pub conversation: Option<ConversationId>,
+    /// Unique within the session. The same number again is the same cancellation.
+    pub number: u32,
 }
 
 /// A merge to be tested: the tree that would land.

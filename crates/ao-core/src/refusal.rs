@@ -33,6 +33,8 @@ pub enum Refusal {
         "question {meant} of the session `{name}` is no longer open; it asks now, as question {open}: {question}"
     )]
     OtherQuestion { name: String, meant: u32, open: u32, question: String },
+    #[error("question {question} of the session `{name}` takes one of these answers: {options}")]
+    NoSuchOption { name: String, question: u32, options: String },
     #[error("{why}; it goes on with a higher limit: `{retype}`")]
     Budget { session: SessionId, why: String, retype: String },
     #[error("`{name}` cannot go on: {}", limit_words(account, *until, *by_itself))]

@@ -81,6 +81,14 @@ fn after_string(text: &str) -> &str {
     text
 }
 
+/// Returns the beginning of a text, of at most about `most` bytes, marked if something is left out.
+pub fn beginning(text: &str, most: usize) -> String {
+    match text.len() > most {
+        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
+        false => text.to_owned(),
+    }
+}
+
 /// Returns whether two texts are equal apart from white space.
 pub fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())

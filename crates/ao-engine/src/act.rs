@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::effect::{Effect, WorkspaceLocation};
 use ao_core::errand::ErrandInput;
+use ao_core::evidence::SignalSource;
 use ao_core::input::{Census, CountedProcess};
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, QueueInput};
@@ -12,10 +14,10 @@ use ao_core::session::{CheckedOut, SessionInput};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, AnswerOutcome, CensusEntry, CreatedWorkspace, DeliverOrder, DeliveryOutcome, EndOrder,
-    ErrandError, FollowOrder, LaunchPreparation, LookOrder, MergeOrder, MergeOutcome, ProcessRef,
-    RemovalOutcome, RemoveOrder, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, WorkspaceDrift,
-    WorkspaceError,
+    AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, CensusEntry, CreatedWorkspace, DeliverOrder,
+    DeliveryOutcome, EndOrder, ErrandError, FollowOrder, LaunchPreparation, LookOrder, MergeOrder,
+    MergeOutcome, ProcessRef, RemovalOutcome, RemoveOrder, Reporter, RuntimeError, StartSpec, TestOrder,
+    TreeRef, WorkspaceDrift, WorkspaceError,
 };
 
 use crate::notify;
@@ -135,8 +137,10 @@ async fn perform(
                 DeliveryOutcome::Written => tell(session, written),
                 // The proof first; the write itself is then no news.
                 DeliveryOutcome::Taken { turn, text } => {
-                    let mut inputs =
-                        tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
+                    let cause = TurnCause::User { text, delivery: Some(delivery) };
+                    let report = AgentReport::TurnBegan { turn, cause };
+                    let (source, at) = (SignalSource::Protocol, now);
+                    let mut inputs = tell(session, SessionInput::Reported { attempt, source, at, report });
                     inputs.extend(tell(session, written));
                     inputs
                 }
@@ -161,9 +165,15 @@ async fn perform(
                 session,
                 match agent.answer(&order).await.map_err(text)? {
                     AnswerOutcome::Given => SessionInput::Answered { attempt, number },
-                    AnswerOutcome::NotAsked { why } => SessionInput::NotAnswered { attempt, number, why },
+                    AnswerOutcome::Gone { why } => SessionInput::NotAnswered { attempt, number, why },
                 },
             ))
+        }
+        Effect::CancelTurn { agent, order } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let CancelOrder { session, attempt, number, .. } = order;
+            let cut = agent.cancel(&order).await.map_err(text)? == Cancelled::Cut;
+            Ok(tell(session, SessionInput::TurnCancelled { attempt, number, cut }))
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;

@@ -83,6 +83,7 @@ impl Options {
             Effect::Launch { .. }
             | Effect::Answer { .. }
             | Effect::Deliver { .. }
+            | Effect::CancelTurn { .. }
             | Effect::End { .. }
             | Effect::EndStray { .. }
             | Effect::Merge { .. } => self.effect_timeout,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::{Input, StampedEvent, State};
-use ao_ports::{AgentReport, EventStore, Reporter, Seq};
+use ao_ports::{EventStore, Report, Reporter, Seq};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
@@ -84,7 +84,7 @@ impl Handle {
 
 #[async_trait]
 impl Reporter for Handle {
-    async fn report(&self, report: AgentReport) {
+    async fn report(&self, report: Report) {
         // The engine has logged a refusal; a report has no caller to return it to.
         let _ = self.ask(report.into()).await;
     }

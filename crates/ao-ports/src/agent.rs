@@ -1,4 +1,10 @@
-//! Starts, reads, prompts and resumes an AI agent: by terminal, by pipes, or by its own protocol.
+//! Starts, reads, prompts, answers, cancels and resumes an AI agent: by terminal, by pipes, or by its own protocol.
+//!
+//! ```text
+//!  prepare ─► Command ─► (the runtime starts it) ─► follow ─► Report: signals of its state, turns, replies, tool calls,
+//!                                                     │               plans, usage, asks
+//!  deliver, answer, cancel ─► its process             └─► until the process has ended
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +12,7 @@ use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
-use ao_core::order::{AnswerOrder, DeliverOrder};
+use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder};
 use ao_core::session::{AgentAbilities, ProcessRef};
 use ao_core::setup::SecretRef;
 use ao_core::{Attempt, ConversationId, SessionId};
@@ -114,7 +120,7 @@ pub enum DeliveryOutcome {
     /// It is written, or may be. A proof decides whether the agent took it.
     Written,
     /// The agent has taken it: this is the turn as the agent has it, under the name of
-    /// [`Report::Taken`](crate::AgentReport).
+    /// [`AgentReport::TurnBegan`](ao_core::agent_report::AgentReport).
     Taken { turn: String, text: String },
     /// A dialog was open, or a person's draft was in the way. Nothing was typed. The signals are included, because no
     /// other source may have seen them.
@@ -146,10 +152,20 @@ pub struct FollowOrder {
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
     Given,
-    /// Another question is open, or none. Nothing was typed.
-    NotAsked {
+    /// The ask is no longer open. Nothing was written.
+    Gone {
         why: String,
     },
+}
+
+/// The result of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cancelled {
+    /// A turn was running and is over now, or will be in a moment.
+    Cut,
+    /// No turn was running.
+    NoTurn,
 }
 
 /// An AI agent: started, read, prompted and resumed.
@@ -181,10 +197,17 @@ pub trait Agent: Send + Sync {
     /// when it is no longer wanted. Output from times without a reader is read too, and reported with its own time.
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>);
 
-    /// Gives a person's answer to the open dialog, and only to that one.
+    /// Gives a person's answer to an open ask, and only to that one.
     ///
-    /// Not a message: it goes to the dialog, which messages avoid.
+    /// Not a message: it goes to the ask, which messages avoid. Called again with the same number after a crash or a
+    /// time-out; it must then not answer twice. An ask that was answered is not reported as open again.
     async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError>;
+
+    /// Cancels the running turn, without ending the process or the conversation.
+    ///
+    /// Called only if [`AgentAbilities::cancel`] is declared. Called again with the same number, it returns the same
+    /// result and cancels no later turn. Open asks of the turn are closed with it.
+    async fn cancel(&self, order: &CancelOrder) -> Result<Cancelled, AgentError>;
 
     /// Looks at the agent with every source there is. Sources that cannot be read report that; none is made up.
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError>;

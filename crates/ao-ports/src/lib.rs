@@ -33,10 +33,10 @@ mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, AnswerOutcome, CommandFile, DeliveryOutcome, FollowOrder, LaunchPreparation,
-    LookOrder, ProcessIo, ProgramCommand,
+    Agent, AgentError, AnswerOutcome, Cancelled, CommandFile, DeliveryOutcome, FollowOrder,
+    LaunchPreparation, LookOrder, ProcessIo, ProgramCommand,
 };
-pub use ao_core::order::{AnswerOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
 pub use ao_core::queue::{LandingStrategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
@@ -49,7 +49,7 @@ pub use errand::{ErrandError, JobRunner};
 pub use lineage::{Descent, Lineage};
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
 pub use records::{RecordChange, Records};
-pub use reporter::{AgentReport, Reporter};
+pub use reporter::{Report, Reporter};
 pub use runtime::{
     CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, OutputPart, Runtime, RuntimeAbilities,
     RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,

@@ -193,6 +193,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::Ended { .. } => (409, "session-ended"),
         Refusal::NotNow { .. } => (409, "not-now"),
         Refusal::OtherQuestion { .. } => (409, "other-question"),
+        Refusal::NoSuchOption { .. } => (422, "no-such-option"),
         Refusal::Budget { .. } => (409, "budget-spent"),
         Refusal::Limited { .. } => (409, "rate-limited"),
         Refusal::Stale { .. } => (409, "stale"),

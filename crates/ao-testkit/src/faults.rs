@@ -14,6 +14,7 @@ pub enum PortCall {
     Start,
     Deliver,
     Answer,
+    Cancel,
     Look,
     End,
     Census,
@@ -47,7 +48,7 @@ pub enum Fault {
 }
 
 impl PortCall {
-    pub const ALL: [PortCall; 17] = [
+    pub const ALL: [PortCall; 18] = [
         PortCall::Create,
         PortCall::SetUp,
         PortCall::Remove,
@@ -55,6 +56,7 @@ impl PortCall {
         PortCall::Start,
         PortCall::Deliver,
         PortCall::Answer,
+        PortCall::Cancel,
         PortCall::Look,
         PortCall::End,
         PortCall::Census,
@@ -171,6 +173,7 @@ impl fmt::Display for PortCall {
             PortCall::Start => "runtime.start",
             PortCall::Deliver => "agent.deliver",
             PortCall::Answer => "agent.answer",
+            PortCall::Cancel => "agent.cancel",
             PortCall::Look => "agent.look",
             PortCall::End => "runtime.end",
             PortCall::Census => "runtime.census",

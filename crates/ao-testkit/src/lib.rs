@@ -33,7 +33,7 @@ mod universe;
 mod watch;
 mod world;
 
-pub use fakes::{ManualClock, MemoryRecords, ProbedRecords, ReportLog, WallClock};
+pub use fakes::{ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, WallClock};
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;
 pub use outside::AgentBehaviour;

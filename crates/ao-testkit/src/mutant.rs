@@ -1,6 +1,7 @@
 //! Rules with a planted bug, one for each invariant. A simulation that misses one is not worth its time.
 
-use ao_core::evidence::{Reading, Signal};
+use ao_core::agent_report::{AgentReport, TurnCause};
+use ao_core::evidence::{Reading, Signal, SignalSource};
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::ProcessLife;
@@ -8,7 +9,7 @@ use ao_core::notice::NoticeEvent;
 use ao_core::queue::{LaneState, QueueEvent, QueueInput, QueueRejection, TestOutcome};
 use ao_core::session::{AfterStop, DeliveryStage, HoldKind, SessionEvent, SessionInput};
 use ao_core::workspace::WorkspaceState;
-use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, StampedEvent, State};
+use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, StampedEvent, State, Timestamp};
 use ao_engine::{CoreRules, EngineRules};
 
 /// A bug in the rules.
@@ -382,11 +383,14 @@ fn believed(state: &State, input: Input) -> Input {
     match current.filter(|current| current.stage == DeliveryStage::Writing) {
         Some(current) => Input::Session {
             session: *session,
-            input: SessionInput::Proof {
+            input: SessionInput::Reported {
                 attempt: *attempt,
-                delivery: Some(current.no),
-                turn: format!("believed {}", current.no),
-                text: current.text.clone(),
+                source: SignalSource::Protocol,
+                at: Timestamp(0),
+                report: AgentReport::TurnBegan {
+                    turn: format!("believed {}", current.no),
+                    cause: TurnCause::User { text: current.text.clone(), delivery: Some(current.no) },
+                },
             },
         },
         None => input,

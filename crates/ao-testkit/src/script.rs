@@ -310,11 +310,13 @@ fn spawn(inner: &mut UniverseState) -> Vec<Input> {
     inner.outside.default_behaviour = behaviour(&mut inner.rng);
     let rng = &mut inner.rng;
     let one_turn = rng.u8(..4) == 0;
+    let resume = rng.bool();
     let abilities = AgentAbilities {
-        resume: rng.bool(),
+        resume,
         prompt_at_launch: one_turn || rng.bool(),
         one_turn,
         steer: rng.u8(..4) == 0,
+        cancel: resume && !one_turn,
     };
     let limits = if rng.u8(..4) == 0 {
         SpendLimits { micros: Some(1_000_000), turns: Some(rng.u64(1..8)), ..SpendLimits::default() }

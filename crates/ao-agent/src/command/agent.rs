@@ -1,11 +1,9 @@
 //! The agent adapter for any program.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
@@ -13,24 +11,22 @@ use ao_core::input::ProcessLife;
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, AnswerOutcome, Clock, DeliverOrder, DeliveryOutcome, FollowOrder,
-    LaunchPreparation, LookOrder, ProcessIo, ProcessRef, Reporter, Runtime, Runtimes,
+    Agent, AgentError, AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, Clock, DeliverOrder,
+    DeliveryOutcome, FollowOrder, LaunchPreparation, LookOrder, ProcessIo, Reporter, Runtimes,
 };
 use async_trait::async_trait;
-use tokio::time::Instant;
 
-use super::follower::OutputFollower;
-use super::memory::TypedMemory;
+use super::base::{DriverBase, failed};
+use super::drivers::lines::LinesDriver;
+use super::drivers::one_turn::OneTurnDriver;
+use super::drivers::output::OutputReader;
+use super::drivers::terminal::TerminalDriver;
+use super::drivers::terminal::patterns::{PatternError, ScreenPatterns};
+use super::drivers::{AgentDriver, ProcessLook};
+use super::launch;
 use super::options::{Options, Prompt};
-use super::output::OutputReader;
-use super::patterns::{PatternError, ScreenPatterns};
 use super::places::AgentPlaces;
-use super::watching::signal;
-use super::{launch, memory};
-use crate::hook::{HookHistory, Spool};
-
-/// A spinner that has not moved for this long may be a stale picture.
-const MOVES: Duration = Duration::from_secs(10);
+use crate::hook::Spool;
 
 /// The dependencies of an agent adapter.
 pub struct Ground {
@@ -67,31 +63,13 @@ pub enum OptionsError {
     NoProof { name: String },
 }
 
-/// Any program as an agent.
+/// Any program as an agent: prepares its launches, and leaves the rest to the driver for the way in which it is spoken to.
 pub struct CommandAgent {
-    pub(super) options: Options,
-    pub(super) patterns: ScreenPatterns,
-    runtimes: Runtimes,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) history: Option<Arc<HookHistory>>,
-    state: PathBuf,
+    base: Arc<DriverBase>,
+    driver: Box<dyn AgentDriver>,
     spool: Option<Arc<Spool>>,
     environment: BTreeMap<String, String>,
     places: AgentPlaces,
-    reader: Arc<OutputReader>,
-    processes: Mutex<HashMap<(SessionId, Attempt), Arc<AgentProcess>>>,
-}
-
-/// The state of one process.
-pub(super) struct AgentProcess {
-    session: SessionId,
-    attempt: Attempt,
-    state: PathBuf,
-    /// Locked by each task that types, for the whole time. Absent until it was read.
-    memory: tokio::sync::Mutex<Option<TypedMemory>>,
-    /// The reader of its line protocol.
-    pub(super) follower: OutputFollower,
-    moved: Mutex<Option<Instant>>,
 }
 
 impl CommandAgent {
@@ -101,52 +79,22 @@ impl CommandAgent {
             return Err(OptionsError::NoSpool { name: options.name });
         }
         let patterns = options.patterns()?;
-        Ok(CommandAgent {
-            patterns,
+        let base = Arc::new(DriverBase {
             reader: Arc::new(options.reader()?),
             history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtimes: ground.runtimes,
             clock: ground.clock,
             state: ground.state,
-            environment: ground.environment,
-            places: ground.places,
-            spool,
             processes: Mutex::default(),
-        })
-    }
-
-    /// Returns the runtime that a process lives in.
-    pub(super) fn runtime(&self, process: &ProcessRef) -> Result<&dyn Runtime, AgentError> {
-        self.runtimes.of(process).map_err(failed)
-    }
-
-    pub(super) fn agent_process(&self, session: SessionId, attempt: Attempt) -> Arc<AgentProcess> {
-        let mut processes = self.processes.lock().expect("no thread panics while looking one up");
-        let new = || {
-            Arc::new(AgentProcess {
-                session,
-                attempt,
-                state: self.state.clone(),
-                memory: tokio::sync::Mutex::default(),
-                follower: OutputFollower::new(session, attempt, self.reader.clone()),
-                moved: Mutex::default(),
-            })
+        });
+        let driver: Box<dyn AgentDriver> = match (base.options.prompt, base.options.io()) {
+            (Prompt::Lines, _) => Box::new(LinesDriver::new(base.clone())),
+            (_, ProcessIo::Terminal) => Box::new(TerminalDriver::new(base.clone(), patterns)),
+            _ => Box::new(OneTurnDriver::new(base.clone())),
         };
-        processes.entry((session, attempt)).or_insert_with(new).clone()
-    }
-
-    /// Drops the state of earlier processes of this session.
-    fn clear_before(&self, session: SessionId, attempt: Attempt) {
-        let mut processes = self.processes.lock().expect("no thread panics while looking one up");
-        processes.retain(|(of, number), _| *of != session || *number >= attempt);
-        memory::forget_before(&self.state, session, attempt);
-    }
-
-    /// Drops the state of a process that has ended.
-    fn clear(&self, session: SessionId, attempt: Attempt) {
-        self.processes.lock().expect("no thread panics while looking one up").remove(&(session, attempt));
-        memory::forget(&self.state, session, attempt);
+        let (environment, places) = (ground.environment, ground.places);
+        Ok(CommandAgent { base, driver, spool, environment, places })
     }
 }
 
@@ -182,34 +130,15 @@ impl Options {
     }
 }
 
-impl AgentProcess {
-    /// Locks the memory of what was typed at the process.
-    pub(super) async fn memory(&self) -> io::Result<tokio::sync::MappedMutexGuard<'_, TypedMemory>> {
-        let mut memory = self.memory.lock().await;
-        if memory.is_none() {
-            *memory = Some(TypedMemory::open(&self.state, self.session, self.attempt)?);
-        }
-        Ok(tokio::sync::MutexGuard::map(memory, |memory| memory.get_or_insert_default()))
-    }
-
-    pub(super) fn moved(&self) {
-        *self.moved.lock().expect("no thread panics while setting it") = Some(Instant::now());
-    }
-
-    fn moves(&self) -> bool {
-        let moved = *self.moved.lock().expect("no thread panics while setting it");
-        moved.is_some_and(|moved| moved.elapsed() < MOVES)
-    }
-}
-
 #[async_trait]
 impl Agent for CommandAgent {
     fn abilities(&self) -> AgentAbilities {
         AgentAbilities {
-            resume: self.options.resume.is_some(),
-            prompt_at_launch: self.options.prompt_at_launch(),
-            one_turn: self.options.one_turn(),
-            steer: self.options.steer,
+            resume: self.base.options.resume.is_some(),
+            prompt_at_launch: self.base.options.prompt_at_launch(),
+            one_turn: self.base.options.one_turn(),
+            steer: self.base.options.steer,
+            cancel: self.driver.can_cancel(),
         }
     }
 
@@ -219,12 +148,12 @@ impl Agent for CommandAgent {
         attempt: Attempt,
         plan: &LaunchPlan,
     ) -> Result<LaunchPreparation, AgentError> {
-        self.clear_before(session, attempt);
-        let abilities = self.runtimes.get(&plan.runtime).map_err(failed)?.abilities();
+        self.base.clear_before(session, attempt);
+        let abilities = self.base.runtimes.get(&plan.runtime).map_err(failed)?.abilities();
         // Where no file of this machine is seen, `ao` is found by the `PATH` there, and messages refer to no log.
         let elsewhere = AgentPlaces { ao: "ao".to_owned(), check_logs: plan.path.clone() };
         let places = if abilities.shares_files { &self.places } else { &elsewhere };
-        let mut prepared = launch::prepare(&self.options, places, abilities, plan)?;
+        let mut prepared = launch::prepare(&self.base.options, places, abilities, plan)?;
         if let LaunchPreparation::Run { command, .. } = &mut prepared
             && abilities.shares_files
         {
@@ -233,113 +162,69 @@ impl Agent for CommandAgent {
             }
         }
         if let (LaunchPreparation::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
-            if !self.options.hooks || !abilities.shares_files {
+            if !self.base.options.hooks || !abilities.shares_files {
                 command.env.extend([spool.token(session, attempt)]);
                 return Ok(prepared);
             }
             command.env.extend(spool.environment(session, attempt));
-            if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
-                let agent_process = self.agent_process(session, attempt);
+            if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.base.options.prompt == Prompt::Typed)
+            {
+                let agent_process = self.base.agent_process(session, attempt);
                 let mut memory = agent_process.memory().await.map_err(failed)?;
-                memory.launch(prompt, self.clock.now()).map_err(failed)?;
+                memory.launch(prompt, self.base.clock.now()).map_err(failed)?;
             }
         }
         Ok(prepared)
     }
 
     async fn deliver(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
-        match self.options.prompt {
-            Prompt::Lines => self.write_line(order).await,
-            Prompt::Typed => self.type_in(order).await,
-            Prompt::Argument | Prompt::Stdin | Prompt::File => Ok(DeliveryOutcome::Held {
-                why: "it takes messages only when it is started".into(),
-                signals: vec![],
-            }),
-        }
+        self.driver.deliver(order).await
     }
 
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
         let (session, attempt) = (order.session, order.attempt);
-        let runtime = match self.runtime(&order.process) {
-            Ok(runtime) => runtime,
+        match self.base.runtime(&order.process) {
+            Ok(runtime) => self.driver.follow(order, runtime, &*reporter).await,
             Err(err) => return tracing::warn!(%session, %err, "an agent is not read along with"),
-        };
-        if self.options.io() == ProcessIo::Terminal && !self.patterns.are_none() {
-            self.watch_screen(order, runtime, &*reporter).await;
-        } else {
-            let agent_process = self.agent_process(session, attempt);
-            agent_process.follower.run(order, runtime, &*reporter, &*self.clock).await;
         }
-        self.clear(session, attempt);
+        self.base.clear(session, attempt);
     }
 
     async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
-        match (self.options.prompt, self.options.io()) {
-            (Prompt::Lines, _) => self.write_answer(order).await,
-            (_, ProcessIo::Terminal) => self.press_answer(order).await,
-            _ => Err(AgentError::Unable { agent: self.options.name.clone(), wish: "be answered".into() }),
-        }
+        self.driver.answer(order).await
+    }
+
+    async fn cancel(&self, order: &CancelOrder) -> Result<Cancelled, AgentError> {
+        self.driver.cancel(order).await
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
         let Some(process) = &order.process else {
             return Ok(vec![]);
         };
-        // Its last claim is not repeated by our looking at it: an old claim must not pass for a new one.
-        let runtime = self.runtime(process)?;
+        let runtime = self.base.runtime(process)?;
         let reading = match runtime.look(process).await {
             ProcessLife::Alive { busy } => Reading::Alive { busy },
             ProcessLife::Gone { code } => Reading::Exited { code },
             ProcessLife::Unheld => Reading::Unheld,
             ProcessLife::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
-        let alive = matches!(reading, Reading::Alive { .. });
-        let busy = reading == Reading::Alive { busy: true };
-        let (attempt, at) = (order.attempt, self.clock.now());
-        let mut signals = vec![Signal {
-            attempt,
-            source: SignalSource::Process,
+        let (attempt, at) = (order.attempt, self.base.clock.now());
+        let seen = ProcessLook {
             at,
-            confidence: Confidence::High,
-            reading,
-        }];
-        if alive && self.options.io() == ProcessIo::Terminal && !self.patterns.are_none() {
-            let seen = match runtime.screen(process).await {
-                Ok(screen) => self.patterns.read(&screen, at),
-                Err(err) => Reading::Unreadable { why: err.to_string() },
-            };
-            // For the same reason a spinner that stands still is no sign of work.
-            if !matches!(seen, Reading::Working { .. }) || self.agent_process(order.session, attempt).moves()
-            {
-                signals.push(signal(attempt, at, seen));
-            }
-        }
-        if busy && self.runs_silently(order.session, attempt) {
-            let reading = Reading::Working { doing: String::new() };
-            let (source, confidence) = (SignalSource::Protocol, Confidence::Medium);
-            signals.push(Signal { attempt, source, at, confidence, reading });
-        }
+            alive: matches!(reading, Reading::Alive { .. }),
+            busy: reading == Reading::Alive { busy: true },
+        };
+        let source = SignalSource::Process;
+        let mut signals = vec![Signal { attempt, source, at, confidence: Confidence::High, reading }];
+        signals.extend(self.driver.look(order, process, runtime, seen).await);
         Ok(signals)
     }
 }
 
-impl CommandAgent {
-    /// Returns true if the program runs for one turn and has reported nothing yet: then it works while it is busy.
-    fn runs_silently(&self, session: SessionId, attempt: Attempt) -> bool {
-        self.options.one_turn()
-            && !self.options.hooks
-            && self.patterns.are_none()
-            && !self.agent_process(session, attempt).follower.has_claimed()
-    }
-}
-
-pub(super) fn failed(err: impl fmt::Display) -> AgentError {
-    AgentError::Failed(err.to_string())
-}
-
 impl fmt::Debug for CommandAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandAgent").field("name", &self.options.name).finish_non_exhaustive()
+        f.debug_struct("CommandAgent").field("name", &self.base.options.name).finish_non_exhaustive()
     }
 }
 

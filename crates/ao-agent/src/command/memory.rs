@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ao_core::{Attempt, SessionId, Timestamp};
+use ao_core::{AskId, Attempt, SessionId, Timestamp};
+use ao_ports::Cancelled;
 use serde::{Deserialize, Serialize};
 
 /// The actions on one process.
@@ -18,6 +19,9 @@ pub(super) struct TypedMemory {
     file: PathBuf,
     pasted: BTreeMap<u32, Timestamp>,
     answers: BTreeSet<u32>,
+    /// The asks that were answered by their ids.
+    asks: BTreeSet<AskId>,
+    cancels: BTreeMap<u32, Cancelled>,
     /// The questions of its first launch that were answered.
     welcomed: BTreeSet<usize>,
     /// It has been idle or working, so its launch is over.
@@ -29,11 +33,27 @@ pub(super) struct TypedMemory {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum MemoryLine {
-    Pasted { delivery: u32, at: Timestamp },
-    Answered { number: u32 },
-    Welcomed { place: usize },
+    Pasted {
+        delivery: u32,
+        at: Timestamp,
+    },
+    Answered {
+        number: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<AskId>,
+    },
+    Cancelled {
+        number: u32,
+        cancelled: Cancelled,
+    },
+    Welcomed {
+        place: usize,
+    },
     Settled {},
-    Launched { with: String, at: Timestamp },
+    Launched {
+        with: String,
+        at: Timestamp,
+    },
 }
 
 impl TypedMemory {
@@ -62,6 +82,15 @@ impl TypedMemory {
         self.answers.contains(&number)
     }
 
+    pub(super) fn answered_asks(&self) -> &BTreeSet<AskId> {
+        &self.asks
+    }
+
+    /// Returns the result of a cancellation, if it may have been made.
+    pub(super) fn cancelled(&self, number: u32) -> Option<Cancelled> {
+        self.cancels.get(&number).copied()
+    }
+
     /// Returns when the process was started, if it was with this text.
     pub(super) fn launched_with(&self, text: &str) -> Option<Timestamp> {
         let (with, at) = self.launched.as_ref()?;
@@ -80,8 +109,12 @@ impl TypedMemory {
         self.note(MemoryLine::Pasted { delivery, at })
     }
 
-    pub(super) fn answer(&mut self, number: u32) -> io::Result<()> {
-        self.note(MemoryLine::Answered { number })
+    pub(super) fn answer(&mut self, number: u32, ask: Option<&AskId>) -> io::Result<()> {
+        self.note(MemoryLine::Answered { number, ask: ask.cloned() })
+    }
+
+    pub(super) fn cancel(&mut self, number: u32, cancelled: Cancelled) -> io::Result<()> {
+        self.note(MemoryLine::Cancelled { number, cancelled })
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -115,8 +148,12 @@ impl TypedMemory {
             MemoryLine::Pasted { delivery, at } => {
                 self.pasted.entry(delivery).or_insert(at);
             }
-            MemoryLine::Answered { number } => {
+            MemoryLine::Answered { number, ask } => {
                 self.answers.insert(number);
+                self.asks.extend(ask);
+            }
+            MemoryLine::Cancelled { number, cancelled } => {
+                self.cancels.insert(number, cancelled);
             }
             MemoryLine::Welcomed { place } => {
                 self.welcomed.insert(place);
@@ -159,13 +196,16 @@ mod tests {
         memory.paste(3, Timestamp(5)).unwrap();
         fs::write(folder.path().join("typed/ses_1-2"), "{\"pasted\":{\"delivery\":3,\"at\":5}}\n{\"pas")
             .unwrap();
-        memory.answer(1).unwrap();
+        memory.answer(1, Some(&AskId::new("a"))).unwrap();
+        memory.cancel(2, Cancelled::Cut).unwrap();
         memory.launch("do\nit", Timestamp(4)).unwrap();
         memory.launch("again", Timestamp(6)).unwrap();
         let memory = open();
         assert_eq!(memory.pasted(3), Some(Timestamp(5)));
         assert_eq!(memory.pasted(4), None);
         assert!(memory.answered(1) && !memory.answered(2));
+        assert_eq!(memory.answered_asks(), &BTreeSet::from([AskId::new("a")]));
+        assert_eq!((memory.cancelled(1), memory.cancelled(2)), (None, Some(Cancelled::Cut)));
         assert_eq!(memory.launched_with("do it"), Some(Timestamp(4)));
         assert_eq!(memory.launched_with("again"), None);
         forget_before(folder.path(), SessionId(1), Attempt(3));

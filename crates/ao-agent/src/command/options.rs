@@ -67,6 +67,9 @@ pub struct Options {
     pub hooks: bool,
     /// Whether it takes messages into a running turn by itself.
     pub steer: bool,
+    /// Ends its running turn when it is sent `cancel` by the line protocol, and stays. A program that is typed at does so with
+    /// `keys.interrupt`.
+    pub cancel: bool,
     /// How its screen is read.
     pub screen: ScreenOptions,
     /// What it puts out, if it runs for one turn and has no screen.
@@ -159,7 +162,7 @@ pub struct OutputOptions {
 pub struct Keys {
     /// Submits a draft.
     pub submit: String,
-    /// Ends a running turn, for messages that interrupt. Absent if they are just typed.
+    /// Ends a running turn, for messages that interrupt and for spent budgets. Absent if messages are just typed.
     pub interrupt: Option<String>,
     /// What stands for a line break where pasted text is not marked as such.
     #[serde(alias = "lineBreak")]

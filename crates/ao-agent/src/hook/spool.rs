@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use ao_core::agent_report::{AgentReport, CallState, ToolCall};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{AgentReport, Clock, Reporter};
+use ao_ports::{Clock, Report, Reporter};
 
 use super::history::{HookHistory, HookTurn};
 use super::key::{HookKey, KeyError};
@@ -184,9 +185,11 @@ impl Spool {
         // A clock that was set back must move a report neither into the past nor into the future.
         let at = Timestamp(left.at).min(self.clock.now());
         let event = understand(left.event.as_deref(), &left.payload);
+        let report = |report| Report::Agent { session, attempt, source: SignalSource::Hook, at, report };
         if let Some(denial) = event.denied {
-            let (call, tool) = (denial.call.unwrap_or_else(|| format!("hook {name}")), denial.tool);
-            reporter.report(AgentReport::Denied { session, attempt, call, tool }).await;
+            let id = denial.call.unwrap_or_else(|| format!("hook {name}"));
+            let (tool, detail, state) = (denial.tool, String::new(), CallState::Denied);
+            reporter.report(report(AgentReport::ToolCall(ToolCall { id, tool, detail, state }))).await;
         }
         if let Some(mut reading) = event.reading {
             let open = self.history.reads(session, attempt, at, &reading, event.reminder);
@@ -195,13 +198,13 @@ impl Spool {
             }
             let confidence = Confidence::High;
             let signal = Signal { attempt, source: SignalSource::Hook, at, confidence, reading };
-            reporter.report(AgentReport::Signal { session, signal }).await;
+            reporter.report(Report::Signal { session, signal }).await;
         }
         // Last: between a message that was taken and the work on it no agent may look idle.
         if let Some(text) = event.taken {
             let turn = format!("hook {name}");
             self.history.turn(session, attempt, HookTurn { at, name: turn.clone(), text: text.clone() });
-            reporter.report(AgentReport::Taken { session, attempt, turn, text }).await;
+            reporter.report(report(AgentReport::taken(&turn, &text))).await;
         }
     }
 

@@ -9,4 +9,4 @@ mod write;
 
 pub use parse::{LINE_MOST, ProtocolLine, denials, parse_line};
 pub use split::LineSplitter;
-pub(crate) use write::{answer, message};
+pub(crate) use write::{answer, cancel, message};

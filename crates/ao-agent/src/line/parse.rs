@@ -1,7 +1,7 @@
 //! Parses one line of an agent.
 
 use ao_core::Timestamp;
-use ao_core::budget::UsageTotal;
+use ao_core::ask::{AskDetail, AskOption};
 use ao_core::evidence::Reading;
 use serde::Deserialize;
 
@@ -31,8 +31,25 @@ pub enum ProtocolLine {
         doing: String,
     },
     Idle,
+    /// It waits for an answer.
     Asking {
         question: String,
+        /// Its own id of the question, by which it is answered. Without one, the question is closed by the next line about
+        /// its state.
+        #[serde(default)]
+        ask: Option<String>,
+        #[serde(default)]
+        details: Vec<AskDetail>,
+        #[serde(default)]
+        options: Vec<AskOption>,
+    },
+    /// It no longer waits for that answer.
+    AskClosed {
+        ask: String,
+    },
+    /// It has written this to its user.
+    Reply {
+        text: String,
     },
     Blocked {
         #[serde(default)]
@@ -74,7 +91,7 @@ pub fn parse_line(line: &str) -> Option<ProtocolLine> {
             *text = cut(text, DOING_MOST);
         }
         ProtocolLine::Denied { tool, .. } => *tool = cut(tool, DOING_MOST),
-        ProtocolLine::Asking { question } => *question = cut(question, QUESTION_MOST),
+        ProtocolLine::Asking { question, .. } => *question = cut(question, QUESTION_MOST),
         _ => {}
     }
     Some(parsed)
@@ -112,31 +129,33 @@ impl ProtocolLine {
             ProtocolLine::Started => Reading::Started,
             ProtocolLine::Working { doing } => Reading::Working { doing: doing.clone() },
             ProtocolLine::Idle => Reading::Idle,
-            ProtocolLine::Asking { question } => Reading::Asking { question: question.clone() },
             ProtocolLine::Blocked { on } => Reading::Blocked { on: on.clone() },
             ProtocolLine::Limited { until } => Reading::Limited { until: until.map(Timestamp) },
-            ProtocolLine::Taken { .. } | ProtocolLine::Spent { .. } | ProtocolLine::Denied { .. } => {
-                return None;
-            }
+            ProtocolLine::Taken { .. }
+            | ProtocolLine::Asking { .. }
+            | ProtocolLine::AskClosed { .. }
+            | ProtocolLine::Reply { .. }
+            | ProtocolLine::Spent { .. }
+            | ProtocolLine::Denied { .. } => return None,
         })
-    }
-
-    /// Returns the usage, if the line has one.
-    pub fn spend(&self) -> Option<UsageTotal> {
-        match *self {
-            ProtocolLine::Spent { micros, tokens, turns, seconds } => {
-                Some(UsageTotal { micros, tokens, turns, seconds })
-            }
-            _ => None,
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ao_core::ask::OptionKind;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn asking(ask: Option<&str>, options: Vec<AskOption>) -> ProtocolLine {
+        let ask = ask.map(str::to_owned);
+        ProtocolLine::Asking { question: "May I?".into(), ask, details: vec![], options }
+    }
+
+    fn yes() -> AskOption {
+        AskOption { id: "y".into(), label: "Yes".into(), kind: OptionKind::AllowOnce }
+    }
 
     #[test]
     fn each_line_of_the_protocol_is_understood() {
@@ -150,7 +169,13 @@ mod tests {
             (r#" {"ao":"working","doing":"tests"} "#, ProtocolLine::Working { doing: "tests".into() }),
             (r#"{"ao":"working"}"#, ProtocolLine::Working { doing: String::new() }),
             (r#"{"ao":"idle","since":7}"#, ProtocolLine::Idle),
-            (r#"{"ao":"asking","question":"May I?"}"#, ProtocolLine::Asking { question: "May I?".into() }),
+            (r#"{"ao":"asking","question":"May I?"}"#, asking(None, vec![])),
+            (
+                r#"{"ao":"asking","ask":"7","question":"May I?","options":[{"id":"y","label":"Yes","kind":"allow_once"}]}"#,
+                asking(Some("7"), vec![yes()]),
+            ),
+            (r#"{"ao":"ask_closed","ask":"7"}"#, ProtocolLine::AskClosed { ask: "7".into() }),
+            (r#"{"ao":"reply","text":"Done."}"#, ProtocolLine::Reply { text: "Done.".into() }),
             (r#"{"ao":"blocked","on":"a key"}"#, ProtocolLine::Blocked { on: "a key".into() }),
             (r#"{"ao":"limited","until":5}"#, ProtocolLine::Limited { until: Some(5) }),
             (

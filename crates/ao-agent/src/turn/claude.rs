@@ -3,7 +3,7 @@
 use ao_core::Timestamp;
 use serde_json::Value;
 
-use super::{TurnEvent, answer, call, text};
+use super::{TurnEvent, answer, call, plan, text};
 
 pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
     match text(line, "/type") {
@@ -28,8 +28,14 @@ fn parts(line: &Value) -> &[Value] {
 fn part(part: &Value) -> Option<TurnEvent> {
     match text(part, "/type") {
         "text" => Some(TurnEvent::Said(text(part, "/text").to_owned())),
-        "tool_use" => Some(call(text(part, "/name"), part.get("input"))),
-        "tool_result" => Some(TurnEvent::Answered(part.get("content").map(answer).unwrap_or_default())),
+        "tool_use" if text(part, "/name") == "TodoWrite" => {
+            Some(plan(part.pointer("/input/todos"), ["content", "text"]))
+        }
+        "tool_use" => Some(call(text(part, "/id"), text(part, "/name"), part.get("input"))),
+        "tool_result" => Some(TurnEvent::Answered {
+            id: text(part, "/tool_use_id").to_owned(),
+            text: part.get("content").map(answer).unwrap_or_default(),
+        }),
         _ => None,
     }
 }
@@ -40,7 +46,10 @@ fn failure(line: &Value) -> Vec<TurnEvent> {
         why => why,
     };
     let why = if why.is_empty() { text(line, "/subtype") } else { why };
-    let limited = line.get("api_error_status").and_then(Value::as_i64) == Some(429);
-    let limited = limited.then_some(TurnEvent::Limited { until: None });
-    [TurnEvent::Failed(why.to_owned())].into_iter().chain(limited).collect()
+    let cause = match line.get("api_error_status").and_then(Value::as_i64) {
+        Some(429) => Some(TurnEvent::Limited { until: None }),
+        Some(401) => Some(TurnEvent::LoggedOut),
+        _ => None,
+    };
+    [TurnEvent::Failed(why.to_owned())].into_iter().chain(cause).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DOING_MOST, TurnEvent, text};
+use super::{DOING_MOST, TurnEvent, plan, text};
 use crate::text::cut;
 
 pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
@@ -10,7 +10,10 @@ pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
         "thread.started" => vec![TurnEvent::Conversation(text(line, "/thread_id").to_owned())],
         "turn.started" => vec![TurnEvent::Began],
         "item.started" if text(line, "/item/type") == "command_execution" => {
-            vec![TurnEvent::Calls(cut(text(line, "/item/command"), DOING_MOST))]
+            vec![calls(line, cut(text(line, "/item/command"), DOING_MOST))]
+        }
+        "item.started" | "item.updated" if text(line, "/item/type") == "todo_list" => {
+            vec![plan(line.pointer("/item/items"), ["text", "content"])]
         }
         "item.completed" => item(line).into_iter().collect(),
         "turn.failed" => vec![TurnEvent::Failed(text(line, "/error/message").to_owned())],
@@ -18,11 +21,19 @@ pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
     }
 }
 
+/// Returns a call of a tool that Codex does not name.
+fn calls(line: &Value, detail: String) -> TurnEvent {
+    TurnEvent::Calls { id: text(line, "/item/id").to_owned(), tool: String::new(), detail }
+}
+
 fn item(line: &Value) -> Option<TurnEvent> {
     match text(line, "/item/type") {
         "agent_message" => Some(TurnEvent::Said(text(line, "/item/text").to_owned())),
-        "command_execution" => Some(TurnEvent::Answered(text(line, "/item/aggregated_output").to_owned())),
-        "file_change" => Some(TurnEvent::Calls("changes files".into())),
+        "command_execution" => Some(TurnEvent::Answered {
+            id: text(line, "/item/id").to_owned(),
+            text: text(line, "/item/aggregated_output").to_owned(),
+        }),
+        "file_change" => Some(calls(line, "changes files".into())),
         _ => None,
     }
 }

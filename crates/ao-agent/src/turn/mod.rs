@@ -11,6 +11,7 @@ mod opencode;
 mod render;
 
 use ao_core::Timestamp;
+use ao_core::agent_report::{PlanStep, StepState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,9 +49,11 @@ pub enum TurnEvent {
     /// The id by which the conversation can be resumed.
     Conversation(String),
     /// It calls a tool.
-    Calls(String),
+    Calls { id: String, tool: String, detail: String },
     /// A tool has answered.
-    Answered(String),
+    Answered { id: String, text: String },
+    /// Its plan, as it stands now.
+    Planned(Vec<PlanStep>),
     /// A complete message of the agent.
     Said(String),
     /// The continuation of a message, without a break.
@@ -59,6 +62,8 @@ pub enum TurnEvent {
     Failed(String),
     /// The provider refuses more work.
     Limited { until: Option<Timestamp> },
+    /// Its login has ended.
+    LoggedOut,
 }
 
 impl TurnFormat {
@@ -85,8 +90,8 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Summarizes a tool call in one line: its name and its most informative argument.
-fn call(tool: &str, input: Option<&Value>) -> TurnEvent {
+/// Returns a tool call with its most informative argument in one line.
+fn call(id: &str, tool: &str, input: Option<&Value>) -> TurnEvent {
     const INFORMATIVE: [&str; 9] = [
         "command",
         "file_path",
@@ -100,10 +105,21 @@ fn call(tool: &str, input: Option<&Value>) -> TurnEvent {
     ];
     let argument = INFORMATIVE.iter().find_map(|key| input?.get(key)?.as_str()).unwrap_or_default();
     let argument = argument.split_whitespace().collect::<Vec<_>>().join(" ");
-    TurnEvent::Calls(match argument.as_str() {
-        "" => cut(tool, DOING_MOST),
-        argument => cut(&format!("{tool}: {argument}"), DOING_MOST),
-    })
+    TurnEvent::Calls { id: id.to_owned(), tool: cut(tool, DOING_MOST), detail: cut(&argument, DOING_MOST) }
+}
+
+/// Returns the steps of a plan, whose text is under one of these keys. The state is a word, or true for a completed step.
+fn plan(steps: Option<&Value>, texts: [&str; 2]) -> TurnEvent {
+    let step = |step: &Value| PlanStep {
+        text: texts.iter().find_map(|key| step.get(key)?.as_str()).unwrap_or_default().to_owned(),
+        state: match (step.get("completed").and_then(Value::as_bool), text(step, "/status")) {
+            (Some(true), _) | (_, "completed") => StepState::Done,
+            (_, "in_progress") => StepState::Running,
+            _ => StepState::Pending,
+        },
+    };
+    let steps = steps.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    TurnEvent::Planned(steps.iter().map(step).collect())
 }
 
 /// Returns the text of a tool's answer: plain, or in parts.
@@ -117,13 +133,21 @@ fn answer(content: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::TurnEvent::{Answered, Began, Calls, Conversation, Failed, Limited, Said, SaidMore};
+    use super::TurnEvent::{Began, Conversation, Failed, Limited, LoggedOut, Planned, Said, SaidMore};
     use super::*;
+
+    fn calls(id: &str, tool: &str, detail: &str) -> TurnEvent {
+        TurnEvent::Calls { id: id.into(), tool: tool.into(), detail: detail.into() }
+    }
+
+    fn answered(id: &str, text: &str) -> TurnEvent {
+        TurnEvent::Answered { id: id.into(), text: text.into() }
+    }
 
     /// Recorded from the real programs: Claude Code 2.1.325, Codex 0.166.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4.
     #[test]
     fn output_of_the_real_programs_is_understood() {
-        let table: [(TurnFormat, &str, Vec<TurnEvent>); 21] = [
+        let table: [(TurnFormat, &str, Vec<TurnEvent>); 22] = [
             (
                 TurnFormat::Claude,
                 r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"ceda","tools":["Bash"],"model":"m"}"#,
@@ -132,12 +156,12 @@ mod tests {
             (
                 TurnFormat::Claude,
                 r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"echo hi","description":"step"}}]}}"#,
-                vec![Calls("Bash: echo hi".into())],
+                vec![calls("t", "Bash", "echo hi")],
             ),
             (
                 TurnFormat::Claude,
                 r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":"hi","is_error":false}]}}"#,
-                vec![Answered("hi".into())],
+                vec![answered("t", "hi")],
             ),
             (
                 TurnFormat::Claude,
@@ -175,6 +199,11 @@ mod tests {
                 vec![],
             ),
             (
+                TurnFormat::Claude,
+                r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401"}"#,
+                vec![Failed("API Error: 401".into()), LoggedOut],
+            ),
+            (
                 TurnFormat::Codex,
                 r#"{"type":"thread.started","thread_id":"01a1"}"#,
                 vec![Conversation("01a1".into())],
@@ -183,7 +212,7 @@ mod tests {
             (
                 TurnFormat::Codex,
                 r#"{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"/usr/bin/bash -lc 'echo hi'","status":"in_progress"}}"#,
-                vec![Calls("/usr/bin/bash -lc 'echo hi'".into())],
+                vec![calls("item_1", "", "/usr/bin/bash -lc 'echo hi'")],
             ),
             (
                 TurnFormat::Codex,
@@ -198,7 +227,7 @@ mod tests {
             (
                 TurnFormat::Opencode,
                 r#"{"type":"tool_use","sessionID":"ses_e1","part":{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"echo hi"},"output":"hi\n"}}}"#,
-                vec![Calls("bash: echo hi".into()), Answered("hi\n".into())],
+                vec![calls("", "bash", "echo hi"), answered("", "hi\n")],
             ),
             (
                 TurnFormat::Opencode,
@@ -218,12 +247,34 @@ mod tests {
             (
                 TurnFormat::Gemini,
                 r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"1","parameters":{"command":"echo hi"}}"#,
-                vec![Calls("run_shell_command: echo hi".into())],
+                vec![calls("1", "run_shell_command", "echo hi")],
             ),
             (TurnFormat::Gemini, r#"{"type":"message","role":"user","content":"the prompt"}"#, vec![]),
         ];
         for (format, line, events) in table {
             assert_eq!(format.read(line), events, "{format:?} {line}");
+        }
+    }
+
+    #[test]
+    fn plans_are_understood() {
+        let plan = |states: [StepState; 2]| {
+            let step = |(text, state): (&str, StepState)| PlanStep { text: text.into(), state };
+            vec![Planned(["test", "fix"].into_iter().zip(states).map(step).collect())]
+        };
+        for (format, line, expected) in [
+            (
+                TurnFormat::Codex,
+                r#"{"type":"item.updated","item":{"id":"i","type":"todo_list","items":[{"text":"test","completed":true},{"text":"fix","completed":false}]}}"#,
+                plan([StepState::Done, StepState::Pending]),
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"TodoWrite","input":{"todos":[{"content":"test","status":"completed","activeForm":"testing"},{"content":"fix","status":"in_progress","activeForm":"fixing"}]}}]}}"#,
+                plan([StepState::Done, StepState::Running]),
+            ),
+        ] {
+            assert_eq!(format.read(line), expected, "{line}");
         }
     }
 

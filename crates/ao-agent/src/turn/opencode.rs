@@ -10,11 +10,14 @@ pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
             vec![TurnEvent::Conversation(text(line, "/sessionID").to_owned()), TurnEvent::Began]
         }
         "tool_use" => vec![
-            call(text(line, "/part/tool"), line.pointer("/part/state/input")),
-            TurnEvent::Answered(match text(line, "/part/state/output") {
-                "" => text(line, "/part/state/error").to_owned(),
-                output => output.to_owned(),
-            }),
+            call(text(line, "/part/callID"), text(line, "/part/tool"), line.pointer("/part/state/input")),
+            TurnEvent::Answered {
+                id: text(line, "/part/callID").to_owned(),
+                text: match text(line, "/part/state/output") {
+                    "" => text(line, "/part/state/error").to_owned(),
+                    output => output.to_owned(),
+                },
+            },
         ],
         "text" => vec![TurnEvent::Said(text(line, "/part/text").to_owned())],
         "error" => vec![TurnEvent::Failed(match text(line, "/error/data/message") {

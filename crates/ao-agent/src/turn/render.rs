@@ -1,5 +1,7 @@
 //! Renders the reports of a turn as text for people.
 
+use ao_core::agent_report::{CallState, StepState, ToolCall};
+
 use super::{TurnEvent, TurnFormat};
 
 /// Most lines of a tool's answer that are shown.
@@ -32,8 +34,17 @@ fn add(text: &mut String, event: TurnEvent) {
     end_line(text);
     match event {
         TurnEvent::Said(message) => push_line(text, message.trim_end()),
-        TurnEvent::Calls(call) => push_line(text, &format!("▸ {call}")),
-        TurnEvent::Answered(answer) => {
+        TurnEvent::Calls { id, tool, detail } => {
+            let call = ToolCall { id, tool, detail, state: CallState::Running };
+            push_line(text, &format!("▸ {}", call.summary()));
+        }
+        TurnEvent::Planned(steps) => {
+            for step in steps {
+                let mark = if step.state == StepState::Done { "✓" } else { "·" };
+                push_line(text, &format!("  {mark} {}", step.text));
+            }
+        }
+        TurnEvent::Answered { text: answer, .. } => {
             let lines: Vec<&str> = answer.trim_end().lines().collect();
             for line in lines.iter().take(ANSWER_LINES) {
                 push_line(text, &format!("  {line}"));
@@ -43,6 +54,7 @@ fn add(text: &mut String, event: TurnEvent) {
             }
         }
         TurnEvent::Failed(why) => push_line(text, &format!("error: {why}")),
+        TurnEvent::LoggedOut => push_line(text, "error: the agent is logged out"),
         TurnEvent::Limited { .. } => push_line(text, "error: the provider refuses more work"),
         TurnEvent::Began | TurnEvent::Conversation(_) | TurnEvent::SaidMore(_) => {}
     }

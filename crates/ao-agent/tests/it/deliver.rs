@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_agent::Prompt;
-use ao_core::evidence::Reading;
+use ao_core::AskId;
 use ao_ports::{Agent, AnswerOrder, AnswerOutcome, DeliveryOutcome};
 
 use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
@@ -59,24 +59,25 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
     buffers.says(r#"{"ao":"asking","question":"May I?"}"#);
     following(agent, follow(), notebook);
     notebook.until(1).await;
-    let Ok(DeliveryOutcome::Held { why, signals }) = agent.deliver(&order(1, 1, "go")).await else {
+    let Ok(DeliveryOutcome::Held { why, .. }) = agent.deliver(&order(1, 1, "go")).await else {
         panic!("it is held")
     };
     assert_eq!(why, "a question is open: May I?");
-    assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
     assert_eq!(buffers.told(), [""; 0]);
     let answer = AnswerOrder {
         session: SESSION,
         attempt: ATTEMPT,
         process: process(),
         number: 1,
+        ask: Some(AskId::new("unnamed 1")),
         question: "May I?".into(),
+        option: None,
         text: "yes".into(),
     };
-    let another = AnswerOrder { question: "May I go?".into(), ..answer.clone() };
-    assert!(matches!(agent.answer(&another).await, Ok(AnswerOutcome::NotAsked { .. })));
+    let another = AnswerOrder { ask: Some(AskId::new("unnamed 2")), ..answer.clone() };
+    assert!(matches!(agent.answer(&another).await, Ok(AnswerOutcome::Gone { .. })));
     assert_eq!(agent.answer(&answer).await, Ok(AnswerOutcome::Given));
-    assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"text\":\"yes\"}\n"]);
+    assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"ask\":\"unnamed 1\",\"text\":\"yes\"}\n"]);
     buffers.says(r#"{"ao":"idle"}"#);
     notebook.until(2).await;
     assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(DeliveryOutcome::Written));

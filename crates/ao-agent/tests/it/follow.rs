@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ao_agent::turn::TurnFormat;
 use ao_agent::{Options, OutputOptions, Prompt};
+use ao_core::ask::AskKind;
 use ao_core::input::ProcessLife;
 use ao_ports::{Agent, DeliveryOutcome, FollowOrder, LookOrder};
 use tokio::time::{Instant, sleep};
@@ -106,7 +107,7 @@ async fn that_a_program_was_started_proves_nothing_until_its_first_word() {
 /// By the word of its process: silent programs do their work too.
 #[tokio::test(start_paused = true)]
 async fn a_program_of_few_words_has_taken_its_task_if_it_ends_well() {
-    for (code, expected) in [(0, vec!["Taken \"go\""]), (1, vec![])] {
+    for (code, expected) in [(0, vec!["Taken \"go\"", "TurnEnded Done"]), (1, vec![])] {
         let buffers = Arc::new(Buffers::default());
         let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
         *buffers.life.lock().unwrap() = Some(ProcessLife::Gone { code: Some(code) });
@@ -138,7 +139,8 @@ async fn an_agent_that_reports_in_json_is_heard_and_its_conversation_is_known() 
         "Taken \"go\"",
         "Conversation 01a1",
         "Working { doing: \"\" }",
-        "LastWords \"It works.\"",
+        "Reply \"It works.\"",
+        "TurnEnded Done",
     ];
     assert_eq!(notebook.reports(), expected);
 }
@@ -188,4 +190,65 @@ async fn a_follower_reports_the_last_words_and_ends_with_the_process() {
     let asked = buffers.asked();
     sleep(HOUR).await;
     assert_eq!(buffers.asked(), asked);
+}
+
+/// Several are open at once, each with an id: its own, or one that is the same whenever its output is read.
+#[tokio::test(start_paused = true)]
+async fn asks_are_reported_with_their_ids_until_they_are_closed() {
+    let buffers = Arc::new(Buffers::default());
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
+    let options =
+        r#"[{"id":"y","label":"Yes","kind":"allow_once"},{"id":"n","label":"No","kind":"reject_once"}]"#;
+    buffers.says(&format!(r#"{{"ao":"asking","ask":"7","question":"May I?","options":{options}}}"#));
+    buffers.says(r#"{"ao":"asking","question":"Which one?"}"#);
+    let asked = ["Asked 7 \"May I?\"", "Asked unnamed 1 \"Which one?\""];
+    assert_eq!(notebook.until(2).await, asked);
+    let asks = notebook.open_asks();
+    assert_eq!((asks[0].kind, asks[1].kind), (AskKind::Permission, AskKind::Text));
+    assert_eq!(asks[0].option("yes").map(|option| &*option.id), Some("y"));
+    buffers.says(r#"{"ao":"working"}"#);
+    buffers.says(r#"{"ao":"ask_closed","ask":"7"}"#);
+    let closed = ["AskClosed unnamed 1", "Working { doing: \"\" }", "AskClosed 7"];
+    assert_eq!(notebook.until(5).await[2..], closed);
+    assert_eq!(notebook.open_asks(), []);
+}
+
+/// An ask that was closed while no daemon was there may still be open for the next one.
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_closed_asks_are_reported_as_closed() {
+    let buffers = Arc::new(Buffers::default());
+    for line in [
+        r#"{"ao":"asking","ask":"7","question":"May I?"}"#,
+        r#"{"ao":"asking","ask":"8","question":"And now?"}"#,
+        r#"{"ao":"ask_closed","ask":"7"}"#,
+        r#"{"ao":"working"}"#,
+    ] {
+        buffers.says(line);
+    }
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
+    let expected = ["Working { doing: \"\" }", "AskClosed 7", "Asked 8 \"And now?\""];
+    assert_eq!(notebook.until(3).await, expected);
+}
+
+/// An agent that opens asks without end is held to a few.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_asks_is_bounded() {
+    let buffers = Arc::new(Buffers::default());
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
+    sleep(Duration::from_secs(1)).await;
+    for number in 0..5000 {
+        buffers.says(&format!(r#"{{"ao":"asking","ask":"{number}","question":"May I?"}}"#));
+    }
+    sleep(HOUR).await;
+    assert_eq!(notebook.open_asks().len(), 16);
+    for number in 0..5000 {
+        buffers.says(&format!(r#"{{"ao":"asking","ask":"{number}","question":"May I?"}}"#));
+        buffers.says(&format!(r#"{{"ao":"ask_closed","ask":"{number}"}}"#));
+    }
+    sleep(HOUR).await;
+    assert_eq!(notebook.open_asks(), []);
+    assert!(notebook.reports().len() < 100, "{}", notebook.reports().len());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ao_agent::hook::{Place, Spool, leave};
 use ao_core::{Attempt, SessionId};
-use ao_ports::{AgentReport, Reporter};
+use ao_ports::{Report, Reporter};
 use ao_testkit::{ReportLog, WallClock};
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -181,7 +181,7 @@ struct Hinders(ReportLog, std::path::PathBuf);
 
 #[async_trait]
 impl Reporter for Hinders {
-    async fn report(&self, report: AgentReport) {
+    async fn report(&self, report: Report) {
         let first = fs::read_dir(&self.1).unwrap().flatten().map(|entry| entry.path()).min().unwrap();
         if self.0.reports().is_empty() {
             fs::remove_file(&first).unwrap();

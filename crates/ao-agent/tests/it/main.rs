@@ -1,5 +1,6 @@
 //! The command agent against a runtime in memory, and against a scripted agent on a real terminal.
 
+mod contract;
 mod deliver;
 mod follow;
 mod hooks;

@@ -202,6 +202,16 @@ impl Stage {
         DeliverOrder { session: self.session, process, ..crate::support::order(delivery, tries, text) }
     }
 
+    pub(crate) fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Ends the agent's process.
+    pub(crate) async fn end(&self) {
+        let order = EndOrder { session: self.session, attempt: ATTEMPT, process: Some(self.process.clone()) };
+        self.runtime.end(&order).await.unwrap();
+    }
+
     /// One try of a delivery.
     pub(crate) async fn deliver(&self, delivery: u32, tries: u32, text: &str) -> DeliveryOutcome {
         self.agent.deliver(&self.order(delivery, tries, text)).await.unwrap()
@@ -238,7 +248,9 @@ impl Stage {
             attempt: ATTEMPT,
             process: self.process.clone(),
             number,
+            ask: None,
             question: question.into(),
+            option: None,
             text: text.into(),
         };
         self.agent.answer(&order).await.unwrap()

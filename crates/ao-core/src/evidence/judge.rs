@@ -36,6 +36,7 @@ pub enum JudgementRule {
     ProbeFailed,
     DialogOpen,
     SaidBlocked,
+    LoggedOut,
     LimitInForce,
     LimitOver,
     TurnEnded,
@@ -79,6 +80,16 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     if let Some(exit) = standing_exit(evidence, process) {
         return say(AgentActivity::Exited, JudgementRule::ExitSeen, Some(exit));
     }
+    if let Some(open) = evidence.open_asks().last() {
+        return Judgement {
+            activity: AgentActivity::NeedsInput,
+            rule: JudgementRule::DialogOpen,
+            source: Some(SignalSource::Protocol),
+            at: open.since,
+            quiet,
+            detail: open.ask.title.clone(),
+        };
+    }
     let claim = weightiest_claim(evidence);
     // A probe that fails after the claim leaves the state unknown, except that an open dialog stays open: only work
     // or an answer ends it.
@@ -108,6 +119,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
             say(AgentActivity::NeedsInput, JudgementRule::DialogOpen, Some(shown(evidence, claim)))
         }
         Reading::Blocked { .. } => say(AgentActivity::Blocked, JudgementRule::SaidBlocked, on),
+        Reading::LoggedOut => say(AgentActivity::Blocked, JudgementRule::LoggedOut, on),
         Reading::Limited { until } if until.is_none_or(|until| now < until) => {
             say(AgentActivity::RateLimited, JudgementRule::LimitInForce, on)
         }
@@ -215,6 +227,7 @@ fn detail(reading: &Reading) -> String {
         Reading::Asking { question } => question.clone(),
         Reading::Blocked { on } => on.clone(),
         Reading::Unreadable { why } => why.clone(),
+        Reading::LoggedOut => "it is logged out".into(),
         Reading::Unheld => "the process that held it is gone".into(),
         Reading::Exited { code: Some(code) } => format!("exit code {code}"),
         Reading::Exited { code: None } => "ended by a signal".into(),
@@ -244,6 +257,7 @@ impl fmt::Display for JudgementRule {
             JudgementRule::ProbeFailed => "the last look at the process failed, so nothing is known",
             JudgementRule::DialogOpen => "a dialog is open; only an answer or new work closes it",
             JudgementRule::SaidBlocked => "the agent says it cannot go on by itself",
+            JudgementRule::LoggedOut => "the agent cannot go on until a person logs in with its own command",
             JudgementRule::LimitInForce => "the provider's limit is in force",
             JudgementRule::LimitOver => "the provider's limit has ended and nothing has happened since",
             JudgementRule::TurnEnded => "the turn has ended; the agent is at its prompt",

@@ -14,12 +14,13 @@
 mod judge;
 mod signal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, Timestamp};
+use crate::ask::OpenAsk;
+use crate::{AskId, Attempt, Timestamp};
 
 pub(crate) use judge::next_change;
 pub use judge::{AgentActivity, Judgement, JudgementRule, judge, same_question};
@@ -33,6 +34,9 @@ const RENEWED: Duration = Duration::from_secs(1);
 /// The same for other claims, which an agent has no reason to repeat.
 const SAID_AGAIN: Duration = Duration::from_millis(250);
 
+/// The number of closed asks that are remembered.
+const CLOSED_KEPT: usize = 64;
+
 /// The latest signals of the current attempt from each source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Evidence {
@@ -40,6 +44,12 @@ pub struct Evidence {
     /// The time at which the attempt's process was started.
     pub since: Timestamp,
     latest: BTreeMap<SignalSource, Signal>,
+    /// The open asks that the agent has reported by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    asks: BTreeMap<AskId, OpenAsk>,
+    /// The asks that were closed last. A late report must not open one again.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    closed: VecDeque<AskId>,
     /// Kept apart from the terminal's readings, because typing reveals nothing about the agent.
     pub human_typed: Option<Timestamp>,
     /// The last sign of work.
@@ -115,7 +125,43 @@ impl Evidence {
         }
     }
 
+    /// Returns the open asks that have an id, in the order of their numbers.
+    pub fn open_asks(&self) -> Vec<&OpenAsk> {
+        let mut open: Vec<&OpenAsk> = self.asks.values().collect();
+        open.sort_by_key(|open| open.number);
+        open
+    }
+
+    pub fn open_ask(&self, id: &AskId) -> Option<&OpenAsk> {
+        self.asks.get(id)
+    }
+
+    pub(crate) fn open(&mut self, open: OpenAsk) {
+        self.asks.insert(open.ask.id.clone(), open);
+    }
+
+    /// Closes an ask. The agent goes on, which is a sign of work.
+    pub(crate) fn close(&mut self, id: &AskId, at: Timestamp) {
+        self.last_work = self.last_work.max(Some(at));
+        if self.asks.remove(id).is_some() {
+            self.closed.push_back(id.clone());
+            if self.closed.len() > CLOSED_KEPT {
+                self.closed.pop_front();
+            }
+        }
+    }
+
+    /// Returns true if an ask of that time is over: it was closed, or a turn has ended since.
+    pub(crate) fn is_over(&self, id: &AskId, at: Timestamp) -> bool {
+        let rests_since = |signal: &Signal| signal.reading == Reading::Idle && signal.at > at;
+        self.closed.contains(id) || self.latest.values().any(rests_since)
+    }
+
     pub(crate) fn record(&mut self, signal: &Signal) {
+        // At the end of a turn no ask of it is open, also if no report of that has arrived.
+        if signal.reading == Reading::Idle {
+            self.asks.retain(|_, open| open.since >= signal.at);
+        }
         match &signal.reading {
             Reading::HumanTyped => {
                 self.human_typed = self.human_typed.max(Some(signal.at));

@@ -55,6 +55,8 @@ pub enum Reading {
     Asking { question: String },
     /// The agent reports that it cannot continue by itself.
     Blocked { on: String },
+    /// The agent's login has ended; a person has to log in again.
+    LoggedOut,
     /// The provider refuses more work, until a time it may have named.
     Limited { until: Option<Timestamp> },
     /// The process lives; `busy` if it or a child uses the processor or the disk.
@@ -78,6 +80,7 @@ impl Reading {
                 | Reading::Idle
                 | Reading::Asking { .. }
                 | Reading::Blocked { .. }
+                | Reading::LoggedOut
                 | Reading::Limited { .. }
         )
     }

@@ -78,7 +78,12 @@ pub(super) fn follow(
                 then.push_back(Input::Review(Subject::Session(id)));
             }
         }
-        E::Looked {} | E::LookFailed { .. } | E::Rejudged {} => {
+        E::Looked {}
+        | E::LookFailed { .. }
+        | E::Rejudged {}
+        | E::Asked { .. }
+        | E::AskClosed { .. }
+        | E::Answered { .. } => {
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));
         }

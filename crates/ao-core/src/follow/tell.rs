@@ -1,9 +1,10 @@
 //! Messages about a problem to agents, orchestrators and people.
 
 use super::bounded;
+use crate::ask::OpenAsk;
 use crate::decide::agent_of;
 use crate::health::{BaseVerdict, flake_of};
-use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Subject};
+use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, ProblemId, Subject};
 use crate::input::Input;
 use crate::notice::NewNotice;
 use crate::outside::{QuotedKind, fenced, one_line, shortened};
@@ -55,7 +56,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         text = format!("{}\n{remark}", text.trim_end());
     }
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
-        text = format!("{text}\n{}", how_to_answer(session, &incident.detail));
+        text = format!("{text}\n{}", how_to_answer(session, incident));
     }
     // A waiting head is reported once, even if it stops waiting and starts again.
     let told_as = match key.kind {
@@ -164,14 +165,18 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
     }
 }
 
-/// Returns the command that answers a dialog, with its numbered choices, if it has any.
-fn how_to_answer(session: &Session, dialog: &str) -> String {
-    let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
+/// Returns the command that answers an ask, with its options or the numbered choices of its dialog, if it has any.
+fn how_to_answer(session: &Session, incident: &Incident) -> String {
+    let open = session.open_asks();
+    let asked = |open: &&OpenAsk| incident.key.problem == ProblemId::Ask(open.number);
+    let meant = open.iter().find(asked).or(open.last());
+    let options = meant.iter().flat_map(|open| &open.ask.options).map(|option| option.id.as_str());
+    let choices: Vec<&str> = options.chain(incident.detail.lines().filter_map(choice)).collect();
     let answers = match &choices[..] {
         [] => "yes|no|TEXT".to_owned(),
         choices => choices.join("|"),
     };
-    let (name, number) = (&session.spec.name, session.dialogs.questions);
+    let (name, number) = (&session.spec.name, meant.map_or(session.dialogs.questions, |open| open.number));
     format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 

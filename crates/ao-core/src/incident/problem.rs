@@ -40,6 +40,8 @@ pub enum ProblemId {
     Silent(Timestamp),
     /// Something that lasts and began then: an open dialog, a spent budget, a project without work.
     Since(Timestamp),
+    /// The ask of an agent with this number.
+    Ask(u32),
     /// The attempt that failed.
     Attempt(Attempt),
     /// A check that fails with this signature.
@@ -89,6 +91,7 @@ impl fmt::Display for ProblemId {
             ProblemId::Blocked(since) => write!(f, "blocked {since}"),
             ProblemId::Silent(since) => write!(f, "unknown {since}"),
             ProblemId::Since(since) => write!(f, "since {since}"),
+            ProblemId::Ask(number) => write!(f, "ask {number}"),
             ProblemId::Attempt(attempt) => write!(f, "attempt {attempt}"),
             ProblemId::Check { check, signature } => write!(f, "{} {signature}", Name(check)),
             ProblemId::BaseCheck { branch, check } => write!(f, "{} {check}", Name(branch)),

@@ -3,17 +3,15 @@
 
 use std::time::Duration;
 
-use super::denied::denied;
+use super::dialog::{answer, is_answering};
 use super::due::{due, go_on};
-use super::holds::{halt, hold, release, resume, spent};
+use super::holds::{cut_turn, halt, hold, release, resume, spent};
 use super::launch::{launch, may_go_on, may_restore, requeued, restored, wake};
 use super::lease::PortLeases;
 use super::outbox::backoff;
-use super::say::{flush, is_writing, proven, send, task_message};
-use super::{
-    AfterStop, DialogAnswer, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionInput,
-    SessionOutcome,
-};
+use super::report::{ReportOrigin, reported};
+use super::say::{flush, is_writing, send, task_message};
+use super::{AfterStop, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionInput, SessionOutcome};
 use crate::effect::EffectKey;
 use crate::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource, SignalWeight, judge};
 use crate::incident::IncidentKind;
@@ -165,44 +163,15 @@ pub(crate) fn decide(
         }
 
         // ── seeing what it does ──
-        (Phase::Running { attempt, .. } | Phase::Starting { attempt, .. }, I::Signal(signal)) => {
-            if signal.attempt != *attempt {
-                return Err(Refusal::Stale {
-                    session: session.id,
-                    attempt: signal.attempt,
-                    current: *attempt,
-                });
-            }
-            Ok(see(state, session, now, signal))
-        }
-        // The agent named the reason for its exit, and the exit was seen before that was read.
-        (
-            Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. }
-            | Phase::Retrying { .. }
-            | Phase::Exited { .. },
-            I::Signal(signal),
-        ) if signal.attempt == session.attempt && matches!(signal.reading, Reading::Limited { .. }) => {
-            let mut events = see(state, session, now, signal);
-            let why = LIMITED.to_owned();
-            match &session.phase {
-                Phase::Stopping { .. } => {
-                    events.push(E::Stopping { then: AfterStop::Rest { code: None, why } });
-                }
-                Phase::Retrying { .. } => events.push(E::Exited { code: None, why }),
-                _ => {}
-            }
-            Ok(events)
+        (_, I::Signal(signal)) => signalled(state, session, now, signal),
+        (_, I::Reported { attempt, source, at, report }) => {
+            let origin = ReportOrigin { attempt, source, at };
+            Ok(reported(state, session, now, origin, report))
         }
         (phase, I::ConversationNamed { attempt, conversation })
             if attempt == session.attempt && !matches!(phase, Phase::Ended { .. }) =>
         {
             Ok(conversation_seen(state, session, Some(conversation)))
-        }
-        (phase, I::LastWords { attempt, text })
-            if attempt == session.attempt && !matches!(phase, Phase::Ended { .. }) =>
-        {
-            let is_new = session.last_words.as_ref() != Some(&text) && !text.is_empty();
-            Ok(if is_new { vec![E::LastWords { text }] } else { vec![] })
         }
         (Phase::Running { attempt, .. }, I::Looked { attempt: of, signals }) if of == *attempt => {
             let mut events = Vec::new();
@@ -267,6 +236,25 @@ pub(crate) fn decide(
             Ok(vec![E::NotAnswered { number, why }])
         }
 
+        // ── cancelling a turn ──
+        (Phase::Running { attempt, .. }, I::TurnCancelled { attempt: of, number, cut })
+            if of == *attempt && session.is_cancelling(number) =>
+        {
+            let mut events = vec![E::TurnCancelled { number, cut }];
+            if cut {
+                events.extend(cut_turn(session, now));
+            } else if !session.watch.wanted {
+                events.push(E::LookWanted {});
+            }
+            Ok(events)
+        }
+        // Its process is ended instead.
+        (Phase::Running { attempt, .. }, I::Failed { effect: EffectKey::CancelTurn { number, .. }, .. })
+            if session.attempt == *attempt && session.is_cancelling(number) =>
+        {
+            Ok(cut_turn(session, now))
+        }
+
         // ── messages ──
         (_, I::Send(new)) => send(state, session, now, new),
         // It is being woken for exactly this news.
@@ -282,8 +270,6 @@ pub(crate) fn decide(
             .filter(|message| message.kind == MessageKind::News { incident: incident.clone() })
             .map(|message| E::MessageWithdrawn { no: message.no, incident: Some(incident.clone()) })
             .collect()),
-        (_, I::Proof { attempt, .. }) if attempt != session.attempt => NOTHING,
-        (_, I::Proof { delivery, turn, text, .. }) => Ok(proven(session, delivery, turn, &text)),
         (Phase::Running { attempt, .. }, I::Written { attempt: of, delivery, tries })
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
@@ -346,7 +332,7 @@ pub(crate) fn decide(
         }
 
         // ── holds and budgets ──
-        (Phase::Ended { .. }, I::Hold { .. } | I::Release { .. } | I::Spent { .. }) => NOTHING,
+        (Phase::Ended { .. }, I::Hold { .. } | I::Release { .. }) => NOTHING,
         (_, I::Pause { by }) if session.is_live() => {
             Ok(hold(session, HoldKind::Person, format!("paused by {by}")))
         }
@@ -372,10 +358,6 @@ pub(crate) fn decide(
         (Phase::Running { .. }, I::Halt { why }) if session.judgement.activity == AgentActivity::Working => {
             Ok(halt(session, now, why))
         }
-        (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
-            Ok(spent(session, session.usage.before.plus(spend)))
-        }
-        (_, I::Denied { attempt, call, tool }) => Ok(denied(session, attempt, &call, &tool)),
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
 
         // ── what it leaves behind ──
@@ -418,10 +400,10 @@ pub(crate) fn decide(
             | I::CheckedOut { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
+            | I::TurnCancelled { .. }
             | I::Launched { .. }
             | I::ConversationGone { .. }
             | I::ConversationNamed { .. }
-            | I::LastWords { .. }
             | I::Written { .. }
             | I::NotWritten { .. }
             | I::Looked { .. }
@@ -429,7 +411,6 @@ pub(crate) fn decide(
             | I::WorkspaceRemoved { .. }
             | I::WorkspaceKept { .. }
             | I::Failed { .. }
-            | I::Spent { .. }
             | I::PullLinked { .. }
             | I::PullUnlinked { .. }
             | I::Clear
@@ -439,7 +420,6 @@ pub(crate) fn decide(
             | I::Flush
             | I::Count,
         ) => NOTHING,
-        (_, I::Signal(signal)) => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),
         (_, I::Retry | I::Restore | I::RestoreIn { .. }) => {
             Err(Refusal::not_now(session, now, "restored", "it is not at rest"))
         }
@@ -489,6 +469,41 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 }
 
 // ── seeing ──
+
+/// Takes a signal of a session in any phase.
+pub(super) fn signalled(state: &State, session: &Session, now: Timestamp, signal: Signal) -> SessionDecision {
+    use SessionEvent as E;
+    match &session.phase {
+        Phase::Running { attempt, .. } | Phase::Starting { attempt, .. } => {
+            if signal.attempt != *attempt {
+                return Err(Refusal::Stale {
+                    session: session.id,
+                    attempt: signal.attempt,
+                    current: *attempt,
+                });
+            }
+            Ok(see(state, session, now, signal))
+        }
+        // The agent named the reason for its exit, and the exit was seen before that was read.
+        Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. }
+        | Phase::Retrying { .. }
+        | Phase::Exited { .. }
+            if signal.attempt == session.attempt && matches!(signal.reading, Reading::Limited { .. }) =>
+        {
+            let mut events = see(state, session, now, signal);
+            let why = LIMITED.to_owned();
+            match &session.phase {
+                Phase::Stopping { .. } => {
+                    events.push(E::Stopping { then: AfterStop::Rest { code: None, why } });
+                }
+                Phase::Retrying { .. } => events.push(E::Exited { code: None, why }),
+                _ => {}
+            }
+            Ok(events)
+        }
+        _ => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),
+    }
+}
 
 /// Returns the events of a signal: perhaps none, perhaps the end of the process.
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
@@ -565,7 +580,7 @@ fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<Se
     events
 }
 
-fn session_leaves(events: &[SessionEvent]) -> bool {
+pub(super) fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
 
@@ -603,33 +618,6 @@ fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>
         return AfterStop::Rest { code, why: format!("{how}, and {restarts} restarts did not help") };
     }
     AfterStop::Retry { restarts: restarts + 1, at: now + backoff(restarts), why: how }
-}
-
-// ── answers ──
-
-/// Takes an answer to the question with that number only: the question that the person read may have been replaced
-/// since.
-fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> SessionDecision {
-    if session.dialogs.answer.is_some() {
-        return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
-    }
-    let Some(open) = session.open_question() else {
-        return Err(Refusal::not_now(session, now, "answered", "it asks nothing"));
-    };
-    if open.number != question {
-        return Err(Refusal::OtherQuestion {
-            name: session.spec.name.clone(),
-            meant: question,
-            open: open.number,
-            question: open.text.to_owned(),
-        });
-    }
-    let (number, question) = (session.dialogs.answers.saturating_add(1), open.text.to_owned());
-    Ok(vec![SessionEvent::Answering { answer: DialogAnswer { number, by, question, to: open.number, text } }])
-}
-
-fn is_answering(session: &Session, number: u32) -> bool {
-    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
 }
 
 // ── ending ──

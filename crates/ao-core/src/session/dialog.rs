@@ -1,13 +1,16 @@
-//! Dialogs of an agent: the questions it asks, when they count as the same one, and the answers.
+//! Asks and dialogs of an agent: which are open, when they count as the same one, and the answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
-use crate::evidence::{Reading, Signal, SignalSource, same_question};
+use super::{Phase, Session, SessionEvent};
+use crate::ask::{Ask, AskKind, OpenAsk};
+use crate::evidence::{AgentActivity, Reading, Signal, SignalSource, same_question};
+use crate::refusal::Refusal;
 use crate::text::same_words;
+use crate::{AskId, Timestamp};
 
 /// A report that was late or overtook another hides a dialog for at most this long.
 const HIDDEN: Duration = Duration::from_secs(3);
@@ -47,24 +50,83 @@ pub struct LastDialog {
     pub words: BTreeMap<SignalSource, String>,
 }
 
-/// The question of an open dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenQuestion<'a> {
-    /// Counts the questions of the session from 1. An answer names it.
-    pub number: u32,
-    pub text: &'a str,
-}
-
 /// An answer of a person to a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DialogAnswer {
     pub number: u32,
     pub by: String,
+    /// The ask, if the agent has reported it by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskId>,
     /// The question that was read. An answer to one question must not reach the next.
     pub question: String,
     /// The number of the question.
     pub to: u32,
+    /// The id of the option that was chosen, if the ask has options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
     pub text: String,
+}
+
+/// Takes an answer to the ask with that number only: the question that the person read may have been replaced since.
+pub(super) fn answer(
+    session: &Session,
+    now: Timestamp,
+    by: String,
+    question: u32,
+    text: String,
+) -> Result<Vec<SessionEvent>, Refusal> {
+    if session.dialogs.answer.is_some() {
+        return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
+    }
+    let open = session.open_asks();
+    let Some(latest) = open.last() else {
+        return Err(Refusal::not_now(session, now, "answered", "it asks nothing"));
+    };
+    let Some(OpenAsk { ask, number: to, .. }) = open.iter().find(|open| open.number == question) else {
+        return Err(Refusal::OtherQuestion {
+            name: session.spec.name.clone(),
+            meant: question,
+            open: latest.number,
+            question: latest.ask.title.clone(),
+        });
+    };
+    let option = ask.option(&text).map(|option| option.id.clone());
+    if option.is_none() && ask.kind != AskKind::Text {
+        let options: Vec<String> = ask.options.iter().map(|option| format!("`{}`", option.id)).collect();
+        let name = session.spec.name.clone();
+        return Err(Refusal::NoSuchOption { name, question, options: options.join(", ") });
+    }
+    let answer = DialogAnswer {
+        number: session.dialogs.answers.saturating_add(1),
+        by,
+        ask: session.evidence.open_ask(&ask.id).map(|open| open.ask.id.clone()),
+        question: ask.title.clone(),
+        to: *to,
+        option,
+        text,
+    };
+    Ok(vec![SessionEvent::Answering { answer }])
+}
+
+pub(super) fn is_answering(session: &Session, number: u32) -> bool {
+    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
+}
+
+impl Session {
+    /// Returns its open asks, in the order of their numbers. A dialog that its agent has not reported by an id is one too.
+    pub fn open_asks(&self) -> Vec<OpenAsk> {
+        if !matches!(self.phase, Phase::Running { .. }) {
+            return vec![];
+        }
+        let named: Vec<OpenAsk> = self.evidence.open_asks().into_iter().cloned().collect();
+        if !named.is_empty() || self.judgement.activity != AgentActivity::NeedsInput {
+            return named;
+        }
+        let number = self.dialogs.questions;
+        let ask = Ask::question(AskId::new(&format!("dialog-{number}")), &self.judgement.detail);
+        vec![OpenAsk { number, since: self.dialogs.open.unwrap_or(self.activity_since), ask }]
+    }
 }
 
 impl DialogState {
@@ -74,11 +136,24 @@ impl DialogState {
         self.answer = Some(answer.clone());
     }
 
-    /// Closes the dialog, because it was answered.
-    pub(super) fn end_answer(&mut self, at: Timestamp) {
-        self.answer = None;
+    /// Numbers an ask that the agent has reported by its id. A dialog without one was an earlier sight of it, or is over.
+    pub(super) fn number_ask(&mut self) -> u32 {
+        self.replace();
+        self.questions = self.questions.saturating_add(1);
+        self.questions
+    }
+
+    /// Closes the dialog, because it was answered, and returns the ask that the answer was for.
+    pub(super) fn end_answer(&mut self, at: Timestamp) -> Option<AskId> {
         self.open = None;
         self.answered = Some(at);
+        let answer = self.answer.take()?;
+        if answer.ask.is_some() {
+            // Another source may show the same dialog for a moment longer.
+            let (question, words) = (answer.question, BTreeMap::new());
+            self.last = Some(LastDialog { since: at, question, seen: at, words });
+        }
+        answer.ask
     }
 
     /// Closes the dialog and forgets it, because the agent asks something else.

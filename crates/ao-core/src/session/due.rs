@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::decide::session_leaves;
 use super::holds::{halt, hold, release, spent};
 use super::launch::{launch, may_go_on, wake};
 use super::outbox::OutboxStep;
@@ -15,6 +16,9 @@ use crate::{Moment, Timestamp};
 
 /// The longest interval between looks at an unanswered dialog.
 const LOOK_SELDOM: Duration = Duration::from_secs(600);
+
+/// The pause before another cancellation of a turn that the last one did not find.
+const CANCEL_AGAIN: Duration = Duration::from_secs(60);
 
 /// The interval in seconds at which the time of a session is added to shared budgets.
 const COUNTED_EVERY: u64 = 60;
@@ -50,7 +54,9 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             }
             if let Some(why) = session.halts_at().filter(|(at, _)| *at <= now).map(|(_, why)| why) {
                 events.extend(halt(session, now, why));
-                return events;
+                if session_leaves(&events) {
+                    return events;
+                }
             }
             if session.lingers_at(state.idle_after(session)).is_some_and(|at| at <= now) {
                 events.push(E::Lingered {});
@@ -191,10 +197,11 @@ impl Session {
     fn halts_at(&self) -> Option<(Timestamp, String)> {
         let Phase::Running { since, .. } = self.phase else { return None };
         let hold = self.holds.get(&HoldKind::Budget)?;
-        if self.judgement.activity != AgentActivity::Working {
+        if self.judgement.activity != AgentActivity::Working || self.cancels.current.is_some() {
             return None;
         }
-        let grace = hold.since + GRACE;
+        let missed = self.cancels.missed.map_or(hold.since, |missed| missed + CANCEL_AGAIN);
+        let grace = (hold.since + GRACE).max(missed);
         if self.usage.limits.overdrawn(&self.usage.spend).is_some() {
             return Some((grace, hold.why.clone()));
         }

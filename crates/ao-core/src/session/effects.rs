@@ -3,7 +3,7 @@
 use super::{AfterStop, DeliveryStage, Phase, Session};
 use crate::Attempt;
 use crate::effect::{Effect, LaunchPlan, SetUpPlan, WorkspaceLocation, WorkspacePlan};
-use crate::order::{AnswerOrder, DeliverOrder};
+use crate::order::{AnswerOrder, CancelOrder, DeliverOrder};
 use crate::setup::{Environment, Setup};
 use crate::state::State;
 use crate::workspace::WorkspaceState;
@@ -58,10 +58,24 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                     attempt: *attempt,
                     process: process.clone(),
                     number: answer.number,
+                    ask: answer.ask.clone(),
                     question: answer.question.clone(),
+                    option: answer.option.clone(),
                     text: answer.text.clone(),
                 };
                 wanted.push(Effect::Answer { agent: session.spec.agent.clone(), order });
+            }
+            if let Some(cancel) = &session.cancels.current
+                && let Some(process) = &session.process
+            {
+                let order = CancelOrder {
+                    session: session.id,
+                    attempt: *attempt,
+                    process: process.clone(),
+                    conversation: session.launch.conversation.clone(),
+                    number: cancel.number,
+                };
+                wanted.push(Effect::CancelTurn { agent: session.spec.agent.clone(), order });
             }
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == DeliveryStage::Writing

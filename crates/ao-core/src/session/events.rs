@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AfterStop, CheckedOut, Delivery, DialogAnswer, HoldKind, Message, NewMessage, ProcessRef, SessionOutcome,
-    SessionSpec,
+    SessionSpec, TurnCancel,
 };
+use crate::agent_report::{AgentReport, PlanStep, TurnEnd};
+use crate::ask::OpenAsk;
 use crate::budget::{SpendLimits, UsageTotal};
 use crate::effect::EffectKey;
-use crate::evidence::Signal;
+use crate::evidence::{Signal, SignalSource};
 use crate::incident::IncidentKey;
 use crate::workspace::KeepReason;
-use crate::{Attempt, ConversationId, PullId, Timestamp};
+use crate::{AskId, Attempt, ConversationId, PullId, Timestamp};
 
 /// Input for a session that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +90,12 @@ pub enum SessionInput {
         number: u32,
         why: String,
     },
+    TurnCancelled {
+        attempt: Attempt,
+        number: u32,
+        /// A turn was running, and is cut short.
+        cut: bool,
+    },
     ProcessEnded {
         attempt: Attempt,
     },
@@ -105,24 +113,12 @@ pub enum SessionInput {
     },
     // Observations.
     Signal(Signal),
-    /// A text that the agent took as a user's turn, reported by its hook, transcript or protocol.
-    Proof {
+    /// A report of the agent, by its hook, transcript or protocol.
+    Reported {
         attempt: Attempt,
-        /// The delivery, if the reporter wrote it itself.
-        delivery: Option<u32>,
-        turn: String,
-        text: String,
-    },
-    Spent {
-        attempt: Attempt,
-        spend: UsageTotal,
-    },
-    /// The agent was denied this tool call.
-    Denied {
-        attempt: Attempt,
-        /// Identity of the call, however often it is reported.
-        call: String,
-        tool: String,
+        source: SignalSource,
+        at: Timestamp,
+        report: AgentReport,
     },
     /// The agent reports faster than its reports are of use, and only the latest is passed on.
     Flooding {
@@ -132,11 +128,6 @@ pub enum SessionInput {
     ConversationNamed {
         attempt: Attempt,
         conversation: ConversationId,
-    },
-    /// The last line of output before the process ended.
-    LastWords {
-        attempt: Attempt,
-        text: String,
     },
     PullLinked {
         pull: PullId,
@@ -149,7 +140,7 @@ pub enum SessionInput {
     },
     // Requests of people and other parts.
     Send(NewMessage),
-    /// An answer to the question with that number, see [`Session::open_question`](super::Session::open_question).
+    /// An answer to the ask with that number, see [`Session::open_asks`](super::Session::open_asks).
     Answer {
         by: String,
         question: u32,
@@ -280,6 +271,14 @@ pub enum SessionEvent {
     CheckoutChanged {
         checked_out: CheckedOut,
     },
+    /// The agent asks, by an id of its own. Again for the same id, if it reports more details.
+    Asked {
+        open: OpenAsk,
+    },
+    /// An ask was answered elsewhere, or withdrawn.
+    AskClosed {
+        ask: AskId,
+    },
     Answering {
         answer: DialogAnswer,
     },
@@ -290,6 +289,15 @@ pub enum SessionEvent {
     NotAnswered {
         number: u32,
         why: String,
+    },
+    /// The running turn is to end, for this reason.
+    Cancelling {
+        cancel: TurnCancel,
+    },
+    TurnCancelled {
+        number: u32,
+        /// A turn was running, and is cut short.
+        cut: bool,
     },
     Stopping {
         then: AfterStop,
@@ -392,9 +400,15 @@ pub enum SessionEvent {
         call: String,
         tool: String,
     },
-    /// The last line of output before the process ended.
-    LastWords {
+    /// The agent has written this to its user.
+    Replied {
         text: String,
+    },
+    TurnEnded {
+        end: TurnEnd,
+    },
+    PlanChanged {
+        steps: Vec<PlanStep>,
     },
     BudgetMarked {
         mark: String,

@@ -1,9 +1,10 @@
 //! Folds events into a session. Cannot fail, and acts on nothing.
 
 use super::{
-    AfterStop, DeliveryStage, HoldKind, LaunchState, MessageKind, Phase, Session, SessionEvent, SessionHold,
-    WatchState,
+    AfterStop, CancelState, DeliveryStage, HoldKind, LaunchState, MessageKind, Phase, Session, SessionEvent,
+    SessionHold, WatchState,
 };
+use crate::agent_report::TurnEnd;
 use crate::evidence::{AgentActivity, Confidence, Evidence, Reading, Signal, SignalSource, judge};
 use crate::workspace::{SessionWorkspace, WorkspaceState};
 use crate::{ConversationId, Timestamp};
@@ -62,7 +63,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.dialogs.answer = None;
             // The messages of the last turn are in the outbox now.
             session.resume.unfinished.clear();
-            session.last_words = None;
+            session.last_reply = None;
+            session.cancels.current = None;
             match delivery {
                 Some(delivery) => session.outbox.start(delivery),
                 // The adapter finds out from the conversation whether the earlier attempt took it.
@@ -149,8 +151,24 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.phase = Phase::Preparing { attempt: session.attempt, then_stop: None };
         }
         E::CheckoutChanged { checked_out } => session.watch.checked_out = checked_out.clone(),
+        E::Asked { open } => {
+            if open.number > session.dialogs.questions {
+                session.dialogs.number_ask();
+            }
+            session.evidence.open(open.clone());
+            rejudge(session, at);
+        }
+        E::AskClosed { ask } => {
+            session.evidence.close(ask, at);
+            rejudge(session, at);
+        }
         E::Answering { answer } => session.dialogs.begin_answer(answer),
-        E::Answered { .. } => session.dialogs.end_answer(at),
+        E::Answered { .. } => {
+            if let Some(ask) = session.dialogs.end_answer(at) {
+                session.evidence.close(&ask, at);
+                rejudge(session, at);
+            }
+        }
         E::NotAnswered { .. } => session.dialogs.answer = None,
 
         // ── the end of a process ──
@@ -160,9 +178,18 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             _ => {}
         },
+        E::Cancelling { cancel } => {
+            session.cancels =
+                CancelState { count: cancel.number, current: Some(cancel.clone()), missed: None };
+        }
+        E::TurnCancelled { cut, .. } => {
+            session.cancels.current = None;
+            session.cancels.missed = (!cut).then_some(at);
+        }
         E::Stopping { then } => {
             session.watch.wanted = false;
             session.dialogs.answer = None;
+            session.cancels.current = None;
             session.stopped = at;
             if let Phase::Running { since, .. } = session.phase {
                 session.usage.ran = session.usage.ran.saturating_add(at.since(since).as_secs());
@@ -286,7 +313,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.usage.spend = *spend,
         E::ToolDenied { call, tool } => session.denied.record(call, tool, at),
-        E::LastWords { text } => session.last_words = Some(text.clone()),
+        E::Replied { text } => session.last_reply = Some(text.clone()),
+        E::TurnEnded { end } => match end {
+            TurnEnd::Failed { why } => session.last_reply = Some(format!("failed: {why}")),
+            TurnEnd::Done {} | TurnEnd::Cancelled {} | TurnEnd::Limited { .. } => {}
+        },
+        E::PlanChanged { .. } => {}
         E::BudgetMarked { .. } => session.usage.marked = true,
         E::LimitsSet { limits } => {
             session.usage.limits = *limits;
@@ -340,6 +372,8 @@ fn rejudge(session: &mut Session, at: Timestamp) {
         session.activity_since = at;
     }
     match judgement.activity {
+        // An ask with an id is known by that.
+        AgentActivity::NeedsInput if !session.evidence.open_asks().is_empty() => {}
         AgentActivity::NeedsInput => session.dialogs.see(&judgement.detail, session.evidence.human_typed, at),
         AgentActivity::Unknown | AgentActivity::Starting => {}
         _ => session.dialogs.open = None,

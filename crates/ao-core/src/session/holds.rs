@@ -1,7 +1,7 @@
 //! Holds that keep a session from its next turn, and the budgets that set them.
 
 use super::say::daemon_message;
-use super::{AfterStop, HoldKind, Phase, Session, SessionEvent};
+use super::{AfterStop, HoldKind, Phase, Session, SessionEvent, TurnCancel};
 use crate::Timestamp;
 use crate::budget::{ReachedLimit, SpendLimits, UsageTotal};
 use crate::refusal::Refusal;
@@ -89,8 +89,26 @@ fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// Ends the running turn. It resumes where it was, once it may.
+/// Ends the running turn: its agent cancels it, if it can, before its process is ended. It resumes where it was, once it
+/// may.
 pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
+    if session.cancels.current.is_some() {
+        return vec![];
+    }
+    if session.spec.agent.abilities.cancel {
+        let number = session.cancels.count.saturating_add(1);
+        return vec![SessionEvent::Cancelling { cancel: TurnCancel { number, why } }];
+    }
+    cut_short(session, now, &why)
+}
+
+/// Ends the process whose turn was cancelled.
+pub(super) fn cut_turn(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+    let cancel = session.cancels.current.as_ref();
+    cancel.map(|cancel| cut_short(session, now, &cancel.why)).unwrap_or_default()
+}
+
+fn cut_short(session: &Session, now: Timestamp, why: &str) -> Vec<SessionEvent> {
     let why = format!("ended in the middle of a turn: {why}");
     let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
     let message = daemon_message(session, now, body);
@@ -118,6 +136,11 @@ pub(super) fn spent(session: &Session, total: UsageTotal) -> Vec<SessionEvent> {
 }
 
 impl Session {
+    /// Returns true if the turn is being cancelled with this number.
+    pub(super) fn is_cancelling(&self, number: u32) -> bool {
+        self.cancels.current.as_ref().is_some_and(|cancel| cancel.number == number)
+    }
+
     /// Returns its usage by our own count, whatever its agent reports.
     pub(super) fn counted(&self, now: Timestamp) -> UsageTotal {
         let running = match self.phase {

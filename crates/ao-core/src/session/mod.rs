@@ -24,6 +24,7 @@ mod launch;
 mod lease;
 mod outbox;
 mod process_ref;
+mod report;
 mod rest;
 mod say;
 mod status;
@@ -41,7 +42,7 @@ use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskI
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::DeniedCalls;
-pub use dialog::{DialogAnswer, DialogState, LastDialog, OpenQuestion};
+pub use dialog::{DialogAnswer, DialogState, LastDialog};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
@@ -128,6 +129,8 @@ pub struct AgentAbilities {
     pub one_turn: bool,
     /// Takes messages while it works and queues them itself.
     pub steer: bool,
+    /// Can cancel a running turn and stay at its prompt.
+    pub cancel: bool,
 }
 
 /// The phase of a session.
@@ -324,6 +327,24 @@ pub struct ResumeState {
     pub unfinished: Vec<Message>,
 }
 
+/// The cancellations of a session's turns.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CancelState {
+    /// Count of the cancellations; the number of the last one.
+    pub count: u32,
+    /// The one that is under way.
+    pub current: Option<TurnCancel>,
+    /// Time at which the last one found no turn to cancel, although the agent seemed to work.
+    pub missed: Option<Timestamp>,
+}
+
+/// A cancellation of the running turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnCancel {
+    pub number: u32,
+    pub why: String,
+}
+
 /// A session, folded from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -358,6 +379,7 @@ pub struct Session {
     pub watch: WatchState,
     pub outbox: Outbox,
     pub dialogs: DialogState,
+    pub cancels: CancelState,
     pub holds: BTreeMap<HoldKind, SessionHold>,
     pub usage: SessionUsage,
     /// The tool calls that the agent was denied.
@@ -365,9 +387,9 @@ pub struct Session {
     pub denied: DeniedCalls,
     pub pulls: BTreeSet<PullId>,
     pub resume: ResumeState,
-    /// The last line of output of the present attempt's agent.
+    /// The last reply of the present attempt's agent, or the reason why its turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_words: Option<String>,
+    pub last_reply: Option<String>,
     /// Time at which the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
@@ -462,23 +484,17 @@ impl Session {
             watch: WatchState { looked: at, placed: at, ..WatchState::default() },
             outbox: Outbox::default(),
             dialogs: DialogState::default(),
+            cancels: CancelState::default(),
             holds: BTreeMap::new(),
             usage: SessionUsage { limits: spec.limits, ..SessionUsage::default() },
             denied: DeniedCalls::default(),
             pulls: BTreeSet::new(),
             resume: ResumeState::default(),
-            last_words: None,
+            last_reply: None,
             took: None,
             lingers: None,
             spec,
         }
-    }
-
-    /// Returns its open question, if it has one.
-    pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
-        let asks = matches!(self.phase, Phase::Running { .. })
-            && self.judgement.activity == AgentActivity::NeedsInput;
-        asks.then(|| OpenQuestion { number: self.dialogs.questions, text: &self.judgement.detail })
     }
 
     /// Returns true if it still claims its task: everything that has not ended.

@@ -9,8 +9,13 @@ use super::{AfterStop, Delivery, DeliveryStage, HoldKind, Phase, Session, Sessio
 use crate::Timestamp;
 use crate::evidence::{AgentActivity, Reading, judge};
 use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
+use crate::outside::one_line;
 use crate::reaction::threshold;
 use crate::state::State;
+use crate::text::beginning;
+
+/// Length of the last reply in a status.
+const REPLY_SHOWN: usize = 200;
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -107,14 +112,14 @@ impl Session {
                 self.activity_since,
             ),
             Phase::Exited { at, .. } if self.rests_after_turn() && self.outbox.is_empty() => {
-                say(StatusWord::Idle, self.with_last_words("its turn is over"), *at)
+                say(StatusWord::Idle, self.with_last_reply("its turn is over"), *at)
             }
             // Its exit was seen before its last output was read, which shows whether it had taken its message.
             Phase::Exited { at, .. } if self.rests_after_turn() && self.proof_is_due().is_some() => {
                 say(StatusWord::Working, "its last output is being read".into(), *at)
             }
             Phase::Exited { at, why, .. } => {
-                say(StatusWord::Exited, self.with_limit(self.with_last_words(why)), *at)
+                say(StatusWord::Exited, self.with_limit(self.with_last_reply(why)), *at)
             }
             Phase::Resting { why, .. } => say(StatusWord::Idle, why.clone(), self.activity_since),
             Phase::Running { .. } => {
@@ -195,9 +200,9 @@ impl Session {
         Some(StatusReport { word, reason: self.with_drift(reason.into()), since })
     }
 
-    fn with_last_words(&self, reason: &str) -> String {
-        match &self.last_words {
-            Some(words) => format!("{reason}: {words}"),
+    fn with_last_reply(&self, reason: &str) -> String {
+        match &self.last_reply {
+            Some(reply) => format!("{reason}: {}", beginning(&one_line(reply), REPLY_SHOWN)),
             None => reason.to_owned(),
         }
     }
@@ -237,7 +242,7 @@ impl Session {
                 if self.holds.keys().any(|kind| kind.is_budget())
                     || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
             Phase::Exited { why, code, .. } if *code != Some(0) || self.is_deaf(settings.restarts) => {
-                let why = self.with_last_words(why);
+                let why = self.with_last_reply(why);
                 add(IncidentKind::AgentExited, ProblemId::Attempt(self.attempt), &why);
             }
             Phase::Exited { .. } => idle = self.idles_without_result(since),
@@ -247,6 +252,9 @@ impl Session {
             Phase::Running { .. } => match self.judgement.activity {
                 // Not by its text: several sources report one dialog, each in its own way.
                 AgentActivity::NeedsInput => {
+                    for open in self.evidence.open_asks() {
+                        add(IncidentKind::AgentNeedsInput, ProblemId::Ask(open.number), &open.ask.title);
+                    }
                     if let Some(since) = self.dialogs.open {
                         add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
                     }

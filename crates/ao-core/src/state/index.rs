@@ -182,7 +182,11 @@ impl SessionEvent {
                 | SessionEvent::TakenAfterAll { .. }
                 | SessionEvent::Spent { .. }
                 | SessionEvent::ToolDenied { .. }
-                | SessionEvent::LastWords { .. }
+                | SessionEvent::Asked { .. }
+                | SessionEvent::AskClosed { .. }
+                | SessionEvent::Replied { .. }
+                | SessionEvent::TurnEnded { .. }
+                | SessionEvent::PlanChanged { .. }
         )
     }
 }

@@ -1,13 +1,18 @@
 //! Tool calls that an agent was not allowed to make are counted, each of them once.
 
-use ao_core::session::SessionInput;
+use ao_core::agent_report::{AgentReport, CallState, ToolCall};
 use ao_core::{Attempt, SessionId};
 
 use crate::desk::Desk;
 
+fn denial(call: &str, tool: &str) -> AgentReport {
+    let (id, tool, detail) = (call.into(), tool.into(), String::new());
+    AgentReport::ToolCall(ToolCall { id, tool, detail, state: CallState::Denied })
+}
+
 fn denied(desk: &mut Desk, session: SessionId, call: &str, tool: &str) {
     let attempt = desk.session(session).attempt;
-    desk.tell(session, SessionInput::Denied { attempt, call: call.into(), tool: tool.into() });
+    desk.report_of(session, attempt, denial(call, tool));
 }
 
 /// acceptance: X2
@@ -54,6 +59,6 @@ fn the_names_of_tools_are_others_words_and_are_made_harmless() {
     denied(&mut desk, session, "two", " \n");
     assert_eq!(desk.session(session).denied.tool, "a tool");
     let ahead = Attempt(desk.session(session).attempt.0 + 1);
-    desk.tell(session, SessionInput::Denied { attempt: ahead, call: "three".into(), tool: "Bash".into() });
+    desk.report_of(session, ahead, denial("three", "Bash"));
     assert_eq!(desk.session(session).denied.count, 2, "an attempt that was never begun is made up");
 }

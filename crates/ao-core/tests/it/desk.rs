@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ao_core::agent_report::AgentReport;
 use ao_core::budget::{SpendLimits, UsageTotal};
 use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource};
@@ -21,7 +22,7 @@ use ao_core::{
 };
 
 pub(crate) const TYPED: AgentAbilities =
-    AgentAbilities { resume: true, prompt_at_launch: false, one_turn: false, steer: false };
+    AgentAbilities { resume: true, prompt_at_launch: false, one_turn: false, steer: false, cancel: false };
 
 pub(crate) struct Desk {
     pub(crate) state: State,
@@ -195,12 +196,22 @@ impl Desk {
         let attempt = self.session(session).attempt;
         self.seed += 1;
         let turn = format!("turn {}", self.seed);
-        self.tell(session, SessionInput::Proof { attempt, delivery: None, turn, text: text.into() });
+        self.report_of(session, attempt, AgentReport::taken(&turn, text));
+    }
+
+    /// The agent reports something by its protocol.
+    pub(crate) fn reports(&mut self, session: SessionId, report: AgentReport) {
+        let attempt = self.session(session).attempt;
+        self.report_of(session, attempt, report);
+    }
+
+    pub(crate) fn report_of(&mut self, session: SessionId, attempt: Attempt, report: AgentReport) {
+        let (source, at) = (SignalSource::Protocol, self.now);
+        self.tell(session, SessionInput::Reported { attempt, source, at, report });
     }
 
     pub(crate) fn spends(&mut self, session: SessionId, spend: UsageTotal) {
-        let attempt = self.session(session).attempt;
-        self.tell(session, SessionInput::Spent { attempt, spend });
+        self.reports(session, AgentReport::Usage { spend });
     }
 
     pub(crate) fn task(&mut self, key: &str, blocked_by: &[&str], closed: bool) {

@@ -2,6 +2,7 @@
 
 mod actions;
 mod advise;
+mod asks;
 mod assign;
 mod budgets;
 mod denied;

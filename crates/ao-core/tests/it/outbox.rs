@@ -1,5 +1,6 @@
 //! Messages: never lost, never twice, never rude.
 
+use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::evidence::{Reading, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{DeliveryStage, MessageKind, NewMessage, Sender, SessionInput};
@@ -297,14 +298,9 @@ fn a_turn_proves_one_message_even_if_the_next_has_the_same_words() {
     desk.send(session, "continue");
     desk.write(session);
     desk.send(session, "continue");
-    let first = || SessionInput::Proof {
-        attempt: ao_core::Attempt(1),
-        delivery: None,
-        turn: "t1".into(),
-        text: "continue".into(),
-    };
-    desk.tell(session, first());
-    desk.tell(session, first());
+    for _ in 0..2 {
+        desk.reports(session, AgentReport::taken("t1", "continue"));
+    }
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
 }
 
@@ -325,12 +321,7 @@ fn a_proof_that_comes_after_the_message_was_given_up_is_believed_and_proves_noth
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
     assert_eq!(desk.told().len(), 2);
     // The adapter that wrote the second knows which one it means, even by the words of the same turn.
-    let proof = SessionInput::Proof {
-        attempt: ao_core::Attempt(1),
-        delivery: Some(3),
-        turn: "t2".into(),
-        text: "continue".into(),
-    };
-    desk.tell(session, proof);
+    let cause = TurnCause::User { text: "continue".into(), delivery: Some(3) };
+    desk.reports(session, AgentReport::TurnBegan { turn: "t2".into(), cause });
     assert!(desk.session(session).outbox.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ao_core::agent_report::AgentReport;
 use ao_core::effect::Effect;
 use ao_core::evidence::{Reading, SignalSource};
 use ao_core::input::{Census, CountedProcess, ProcessLife, SpawnRequest};
@@ -411,15 +412,15 @@ fn a_process_that_should_not_be_is_ended() {
 
 #[test]
 fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", one_turn);
     desk.sees(session, SignalSource::Process, exited(0));
     desk.ended(session);
     assert_eq!(desk.status(session), "idle: its turn is over");
     assert_eq!(desk.state.slots_taken(), 0);
-    let attempt = desk.session(session).attempt;
-    desk.tell(session, SessionInput::LastWords { attempt, text: "Fixed the login.".into() });
+    desk.reports(session, AgentReport::Reply { text: "Fixed the login.".into() });
     assert_eq!(desk.status(session), "idle: its turn is over: Fixed the login.");
     let refused = desk.try_take(Input::Session { session, input: SessionInput::Restore }).unwrap_err();
     assert!(refused.to_string().contains("`ao send` gives it more to do"), "{refused}");
@@ -452,7 +453,8 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
 /// Starting is no proof: a process that fails before its first word has taken nothing, however often.
 #[test]
 fn a_message_that_no_process_has_taken_is_still_there_after_the_last_restart() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     let mut desk = Desk::new();
     let session = desk.spawn_with("1", one_turn);
     for _ in 0..6 {
@@ -473,7 +475,8 @@ fn a_message_that_no_process_has_taken_is_still_there_after_the_last_restart() {
 /// Its conversation knows what it was at, so a word is enough.
 #[test]
 fn a_turn_that_was_cut_off_is_taken_up_again_in_the_same_conversation() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     for code in [Some(1), None] {
         let mut desk = Desk::new();
         let session = desk.spawn_with("1", one_turn);
@@ -504,7 +507,8 @@ fn a_turn_that_was_cut_off_is_taken_up_again_in_the_same_conversation() {
 /// An agent that forgets hears again what it was told last, and not the task alone.
 #[test]
 fn an_agent_that_forgets_hears_the_messages_of_a_turn_that_was_cut_off_again() {
-    let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
+    let forgets =
+        AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", forgets);
     desk.sees(session, SignalSource::Process, exited(0));
@@ -523,7 +527,8 @@ fn an_agent_that_forgets_hears_the_messages_of_a_turn_that_was_cut_off_again() {
 /// acceptance: B1
 #[test]
 fn a_limit_that_ends_a_process_is_waited_for_and_the_turn_goes_on() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     for exit_first in [false, true] {
         let mut desk = Desk::new();
         let session = desk.spawn_with("1", one_turn);
@@ -554,7 +559,8 @@ fn a_limit_that_ends_a_process_is_waited_for_and_the_turn_goes_on() {
 /// acceptance: L2
 #[test]
 fn a_conversation_that_the_agent_does_not_know_is_begun_anew_with_the_task_and_says_so() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     for exit_first in [false, true] {
         let mut desk = Desk::new();
         let session = desk.idle_with("1", one_turn);
@@ -581,7 +587,8 @@ fn a_conversation_that_the_agent_does_not_know_is_begun_anew_with_the_task_and_s
 /// Its own name for the conversation counts: the next message goes there.
 #[test]
 fn the_conversation_that_an_agent_names_is_the_one_that_is_resumed() {
-    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let one_turn =
+        AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", one_turn);
     let attempt = desk.session(session).attempt;
@@ -597,7 +604,8 @@ fn the_conversation_that_an_agent_names_is_the_one_that_is_resumed() {
 /// It would otherwise get its task again and again, and never the message.
 #[test]
 fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since_at_once() {
-    let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
+    let forgets =
+        AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false, cancel: false };
     let mut desk = Desk::new();
     let session = desk.idle_with("1", forgets);
     desk.sees(session, SignalSource::Process, exited(0));

@@ -15,10 +15,10 @@ use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AdapterSet, AskError, CoreRules, Engine, EngineError, Handle, Options};
 use ao_ports::{
-    Agent, AgentError, AgentReport, AnswerOrder, AnswerOutcome, CensusEntry, CleanedFiles, Clock,
+    Agent, AgentError, AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, CensusEntry, CleanedFiles, Clock,
     CreatedWorkspace, DeliverOrder, DeliveryOutcome, EndOrder, EventStore, ExecEnd, ExecOrder, ExecOutcome,
     FollowOrder, LaunchPreparation, LookOrder, Notifier, OutputPart, ProcessIo, ProgramCommand,
-    RemovalOutcome, RemoveOrder, Reporter, Runtime, RuntimeAbilities, RuntimeError, Runtimes, Screen,
+    RemovalOutcome, RemoveOrder, Report, Reporter, Runtime, RuntimeAbilities, RuntimeError, Runtimes, Screen,
     StartSpec, TreeRef, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
@@ -329,12 +329,16 @@ impl Agent for World {
             confidence: Confidence::High,
             reading: Reading::Working { doing: "what a follower saw".into() },
         };
-        reporter.report(AgentReport::Signal { session: order.session, signal }).await;
+        reporter.report(Report::Signal { session: order.session, signal }).await;
         std::future::pending::<()>().await;
     }
 
     async fn answer(&self, _: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
         Ok(AnswerOutcome::Given)
+    }
+
+    async fn cancel(&self, _: &CancelOrder) -> Result<Cancelled, AgentError> {
+        Ok(Cancelled::NoTurn)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, RwLock};
 
 use ao_core::Timestamp;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
-use ao_ports::{AgentReport, Reporter};
+use ao_ports::{Report, Reporter};
 
 use super::AttemptKey;
 
@@ -41,7 +41,7 @@ impl ReportSender {
         let reporter = self.to.read().expect("no thread panics while setting it").clone();
         if let Some(reporter) = reporter {
             let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
-            reporter.report(AgentReport::Signal { session, signal }).await;
+            reporter.report(Report::Signal { session, signal }).await;
         }
     }
 }

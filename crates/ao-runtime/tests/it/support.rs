@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{AgentReport, EndOrder, ProcessIo, ProcessRef, ProgramCommand, Runtime, StartSpec};
+use ao_ports::{EndOrder, ProcessIo, ProcessRef, ProgramCommand, Report, Runtime, StartSpec};
 use ao_runtime::{Options, OutputLimits, Processes, Shim};
 use ao_testkit::{ReportLog, WallClock};
 use tempfile::TempDir;
@@ -98,14 +98,14 @@ impl Bench {
     }
 
     /// The next that is reported.
-    pub(crate) async fn report(&mut self) -> AgentReport {
+    pub(crate) async fn report(&mut self) -> Report {
         tokio::time::timeout(BOUND, self.reports.next()).await.expect("a report in time")
     }
 
     /// Waits for the next report, which has to be this.
     pub(crate) async fn reported(&mut self, reading: Reading) {
         match self.report().await {
-            AgentReport::Signal { signal, .. } => assert_eq!(signal.reading, reading),
+            Report::Signal { signal, .. } => assert_eq!(signal.reading, reading),
             other => panic!("{other:?}"),
         }
     }
@@ -113,9 +113,7 @@ impl Bench {
     /// The next exit that is reported for this session.
     pub(crate) async fn exit(&mut self) -> Option<i32> {
         match self.report().await {
-            AgentReport::Signal { session, signal }
-                if session == self.session && signal.attempt == ATTEMPT =>
-            {
+            Report::Signal { session, signal } if session == self.session && signal.attempt == ATTEMPT => {
                 match signal.reading {
                     Reading::Exited { code } => code,
                     other => panic!("{other:?}"),

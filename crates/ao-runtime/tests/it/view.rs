@@ -1,7 +1,7 @@
 //! Several who look at one terminal.
 
 use ao_core::evidence::{Reading, SignalSource};
-use ao_ports::{AgentReport, Frame, ProcessIo, ProcessRef, Runtime, ViewOptions, WriteOrder};
+use ao_ports::{Frame, ProcessIo, ProcessRef, Report, Runtime, ViewOptions, WriteOrder};
 use ao_runtime::Attachment;
 
 use crate::support::{BOUND, Bench, SIZE};
@@ -144,7 +144,7 @@ async fn a_slow_viewer_delays_no_other() {
     let order = WriteOrder { process, number: 1, bytes: b"\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();
     assert!(
-        matches!(bench.report().await, AgentReport::Signal { signal, .. } if signal.reading == Reading::HumanTyped)
+        matches!(bench.report().await, Report::Signal { signal, .. } if signal.reading == Reading::HumanTyped)
     );
     assert_eq!(bench.exit().await, Some(0));
 }
@@ -166,7 +166,7 @@ async fn typing_of_a_person_is_reported_and_writes_of_the_daemon_are_not() {
     view.attachment.type_bytes(b"\r").await.unwrap();
     view.until_text(&format!("heard {}", "p".repeat(20))).await;
     match bench.report().await {
-        AgentReport::Signal { session, signal } => {
+        Report::Signal { session, signal } => {
             assert_eq!((session, signal.source), (bench.session, SignalSource::Terminal));
             assert_eq!(signal.reading, Reading::HumanTyped);
             assert!(bench.runtime.screen(&process).await.unwrap().typed.unwrap() >= signal.at);
@@ -176,7 +176,7 @@ async fn typing_of_a_person_is_reported_and_writes_of_the_daemon_are_not() {
     bench.runtime.end(&bench.end_order()).await.unwrap();
     // At most one a second.
     let mut more = 0;
-    while matches!(bench.report().await, AgentReport::Signal { signal, .. } if signal.reading == Reading::HumanTyped)
+    while matches!(bench.report().await, Report::Signal { signal, .. } if signal.reading == Reading::HumanTyped)
     {
         more += 1;
     }

@@ -11,12 +11,13 @@ use super::session::{holds, status_of};
 use super::{messages, time, word};
 
 /// The rules in the order in which they are tried.
-const RULES: [evidence::JudgementRule; 12] = {
+const RULES: [evidence::JudgementRule; 13] = {
     use evidence::JudgementRule::*;
     [
         ExitSeen,
         DialogOpen,
         SaidBlocked,
+        LoggedOut,
         LimitInForce,
         ProbeFailed,
         LimitOver,
@@ -78,7 +79,7 @@ fn says(rule: evidence::JudgementRule) -> AgentActivity {
     match rule {
         ExitSeen => AgentActivity::Exited,
         DialogOpen => AgentActivity::NeedsInput,
-        SaidBlocked => AgentActivity::Blocked,
+        SaidBlocked | LoggedOut => AgentActivity::Blocked,
         LimitInForce => AgentActivity::RateLimited,
         LimitOver | TurnEnded => AgentActivity::Idle,
         TurnRunning | BusyButQuiet => AgentActivity::Working,
@@ -130,6 +131,7 @@ fn read(reading: &Reading, now: Timestamp) -> (&'static str, String) {
         Reading::Idle => ("idle", "the agent is at its prompt".into()),
         Reading::Asking { question } => ("asking", question.clone()),
         Reading::Blocked { on } => ("blocked", on.clone()),
+        Reading::LoggedOut => ("logged_out", "the agent has to be logged in again".into()),
         Reading::Limited { until: Some(until) } => {
             ("limited", format!("for {} s more", until.since(now).as_secs()))
         }
@@ -244,6 +246,6 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    let number = session.dialogs.questions.to_string();
+    let number = session.open_asks().last().map_or(0, |open| open.number).to_string();
     commands.iter().map(|command| command.replace("NAME", name).replace("NUMBER", &number)).collect()
 }

@@ -1,6 +1,7 @@
 //! Converts sessions to wire types.
 
-use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree, WorkState};
+use ao_api::{Agent, Ask, Hold, SessionStatus, Spend, Status, Tree, WorkState};
+use ao_core::ask::{AskDetail, AskOption, OpenAsk};
 use ao_core::evidence::{JudgementRule, judge};
 use ao_core::incident::Subject;
 use ao_core::schedule::obstacle;
@@ -98,8 +99,38 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
         since: time(status.since),
         quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
         question: question.map(|judgement| judgement.detail.clone()),
-        question_number: question.and(session.open_question()).map(|open| open.number),
+        question_number: question.and(session.open_asks().pop()).map(|open| open.number),
+        asks: session.open_asks().into_iter().map(ask).collect(),
     }
+}
+
+/// Converts an open ask.
+fn ask(open: OpenAsk) -> Ask {
+    let OpenAsk { number, since, ask } = open;
+    let option = |option: AskOption| ao_api::AskOption {
+        id: option.id,
+        label: option.label,
+        kind: word(&option.kind),
+    };
+    Ask {
+        id: ask.id.to_string(),
+        number,
+        since: time(since),
+        kind: word(&ask.kind),
+        title: ask.title,
+        details: ask.details.iter().map(detail).collect(),
+        options: ask.options.into_iter().map(option).collect(),
+    }
+}
+
+fn detail(detail: &AskDetail) -> ao_api::AskDetail {
+    let (kind, path, text) = match detail {
+        AskDetail::Tool { name } => ("tool", None, name),
+        AskDetail::Command { command } => ("command", None, command),
+        AskDetail::Path { path } => ("path", None, path),
+        AskDetail::Diff { path, diff } => ("diff", Some(path.clone()), diff),
+    };
+    ao_api::AskDetail { kind: kind.to_owned(), path, text: text.clone() }
 }
 
 pub(super) fn holds(session: &Session) -> Vec<Hold> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_config::{Env, Places};
+use ao_core::agent_report::AgentReport;
 use ao_core::budget::SpendLimits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::{ProcessLife, SpawnRequest};
@@ -16,6 +17,7 @@ use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Session, Session
 use ao_core::setup::Origin;
 use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, StampedEvent, State,
+    Timestamp,
 };
 use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
@@ -377,9 +379,9 @@ impl House {
 
     /// The agent took a text as a user's turn.
     pub(crate) async fn taken(&self, session: SessionId, turn: &str, text: &str) {
-        let proof =
-            SessionInput::Proof { attempt: Attempt(1), delivery: None, turn: turn.into(), text: text.into() };
-        self.tell(session, proof).await;
+        let (attempt, source, at) = (Attempt(1), SignalSource::Protocol, Timestamp(0));
+        let report = AgentReport::taken(turn, text);
+        self.tell(session, SessionInput::Reported { attempt, source, at, report }).await;
     }
 
     pub(crate) async fn session<T: Send + 'static>(

@@ -2,6 +2,7 @@
 //!
 //! A story knows only the port. Each adapter's tests provide a bench with everything else.
 
+pub mod agent;
 pub mod records;
 pub mod runtime;
 pub mod tracker;

@@ -7,21 +7,21 @@ use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, AnswerOutcome, DeliverOrder, DeliveryOutcome, FollowOrder,
-    LaunchPreparation, LookOrder, ProcessIo, ProgramCommand, Reporter,
+    Agent, AgentError, AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, DeliverOrder, DeliveryOutcome,
+    FollowOrder, LaunchPreparation, LookOrder, ProcessIo, ProgramCommand, Reporter,
 };
 use async_trait::async_trait;
 
 use super::FakePort;
 use crate::faults::PortCall;
-use crate::outside::{self, AgentState};
+use crate::outside::{self, AgentState, SimDialog};
 use crate::universe::{FakeBug, UniverseState};
 use crate::watch::Invariant;
 
 #[async_trait]
 impl Agent for FakePort {
     fn abilities(&self) -> AgentAbilities {
-        AgentAbilities::default()
+        AgentAbilities { resume: true, steer: true, cancel: true, ..AgentAbilities::default() }
     }
 
     async fn prepare(
@@ -46,6 +46,7 @@ impl Agent for FakePort {
         Ok(delivered)
     }
 
+    /// Reports nothing itself: the reports of simulated agents reach the daemon through the world, which may lose them.
     async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
 
     async fn answer(&self, order: &AnswerOrder) -> Result<AnswerOutcome, AgentError> {
@@ -56,6 +57,16 @@ impl Agent for FakePort {
         }
         self.universe.after(passed).await.map_err(AgentError::Failed)?;
         Ok(answered)
+    }
+
+    async fn cancel(&self, order: &CancelOrder) -> Result<Cancelled, AgentError> {
+        let passed = self.universe.before(self.life, PortCall::Cancel).await.map_err(AgentError::Failed)?;
+        let mut cancelled = cancel(&mut self.universe.lock(), order)?;
+        if passed.times() > 1 {
+            cancelled = cancel(&mut self.universe.lock(), order)?;
+        }
+        self.universe.after(passed).await.map_err(AgentError::Failed)?;
+        Ok(cancelled)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
@@ -175,15 +186,43 @@ fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> AnswerOutcome {
     inner.must(asked, Invariant::CommitFirst, || {
         format!("answer {} to {} is typed before it was in the log", order.number, order.session)
     });
+    let is_meant = |dialog: &SimDialog| match &order.ask {
+        Some(ask) => dialog.id.as_ref() == Some(ask),
+        None => dialog.question == order.question,
+    };
     match inner.outside.processes.get_mut(&key) {
         Some(process) if process.answered >= order.number => AnswerOutcome::Given,
-        Some(process) if process.state == AgentState::Asking && process.held => {
+        Some(process)
+            if process.state == AgentState::Asking
+                && process.held
+                && process.dialog.as_ref().is_some_and(is_meant) =>
+        {
             process.answered = order.number;
+            process.answers.push(order.text.clone());
             outside::answer(inner, key);
             AnswerOutcome::Given
         }
-        _ => AnswerOutcome::NotAsked { why: "no dialog is open".into() },
+        _ => AnswerOutcome::Gone { why: "no such dialog is open".into() },
     }
+}
+
+fn cancel(inner: &mut UniverseState, order: &CancelOrder) -> Result<Cancelled, AgentError> {
+    let key = (order.session, order.attempt);
+    let known = inner.log.shadow.sessions.get(&order.session);
+    let wanted = known.is_some_and(|known| known.cancels.count >= order.number);
+    inner.must(wanted, Invariant::CommitFirst, || {
+        format!("turn of {} is cancelled before that was in the log", order.session)
+    });
+    let process = inner.outside.processes.get(&key).filter(|process| process.held && process.lives());
+    let Some(process) = process else { return Err(AgentError::Failed("the process is gone".into())) };
+    if let Some(cancelled) = process.cancels.get(&order.number) {
+        return Ok(*cancelled);
+    }
+    let cancelled = outside::cancel_turn(inner, key);
+    if let Some(process) = inner.outside.processes.get_mut(&key) {
+        process.cancels.insert(order.number, cancelled);
+    }
+    Ok(cancelled)
 }
 
 fn look(inner: &UniverseState, order: &LookOrder) -> Vec<Signal> {
@@ -211,7 +250,10 @@ fn look(inner: &UniverseState, order: &LookOrder) -> Vec<Signal> {
             vec![alive(true), screen(Reading::Working { doing: "cargo test".into() })]
         }
         AgentState::Idle => vec![alive(false), screen(Reading::Idle)],
-        AgentState::Asking => vec![alive(false), screen(Reading::Asking { question: "Allow `rm`?".into() })],
+        AgentState::Asking => {
+            let question = process.dialog.as_ref().map(|dialog| dialog.question.clone()).unwrap_or_default();
+            vec![alive(false), screen(Reading::Asking { question })]
+        }
         AgentState::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],
         AgentState::Limited { until } => vec![alive(false), screen(Reading::Limited { until: Some(*until) })],
     }

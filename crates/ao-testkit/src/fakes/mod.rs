@@ -1,6 +1,7 @@
 //! Fakes for every port, stricter than the real adapters: they detect when the engine breaks a contract.
 
 mod agent;
+mod agent_bench;
 mod clock;
 mod errands;
 mod notifier;
@@ -17,6 +18,7 @@ use ao_core::ProjectId;
 use ao_engine::AdapterSet;
 use ao_ports::{Runtime, Runtimes};
 
+pub use agent_bench::SimAgentBench;
 pub(crate) use clock::SimClock;
 pub use clock::{ManualClock, WallClock};
 pub use records::{MemoryRecords, ProbedRecords};

@@ -3,8 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnCause, TurnEnd};
+use ao_core::ask::Ask;
 use ao_core::evidence::Signal;
-use ao_ports::{AgentReport, Reporter};
+use ao_ports::{Report, Reporter};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
@@ -17,14 +19,14 @@ pub struct ReportLog {
 
 #[derive(Debug, Default)]
 struct CollectedReports {
-    all: Vec<AgentReport>,
+    all: Vec<Report>,
     /// Number of reports that [`ReportLog::next`] and [`ReportLog::unread`] have returned.
     read: usize,
 }
 
 #[async_trait]
 impl Reporter for ReportLog {
-    async fn report(&self, report: AgentReport) {
+    async fn report(&self, report: Report) {
         self.lock().all.push(report);
         self.reported.notify_waiters();
     }
@@ -32,7 +34,7 @@ impl Reporter for ReportLog {
 
 impl ReportLog {
     /// Waits for the next report.
-    pub async fn next(&self) -> AgentReport {
+    pub async fn next(&self) -> Report {
         loop {
             let reported = self.reported.notified();
             if let Some(report) = self.read_one() {
@@ -43,28 +45,25 @@ impl ReportLog {
     }
 
     /// Returns the reports that were not read yet.
-    pub fn unread(&self) -> Vec<AgentReport> {
+    pub fn unread(&self) -> Vec<Report> {
         std::iter::from_fn(|| self.read_one()).collect()
     }
 
     /// Returns a short form of all reports.
     pub fn reports(&self) -> Vec<String> {
-        let short = |report: &AgentReport| match report {
-            AgentReport::Signal { signal, .. } => format!("{:?}", signal.reading),
-            AgentReport::Taken { text, .. } => format!("Taken {text:?}"),
-            AgentReport::Flooding { .. } => "Flooding".to_owned(),
-            AgentReport::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
-            AgentReport::Conversation { conversation, .. } => format!("Conversation {conversation}"),
-            AgentReport::ConversationGone { .. } => "ConversationGone".into(),
-            AgentReport::LastWords { text, .. } => format!("LastWords {text:?}"),
-            AgentReport::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
+        let short = |report: &Report| match report {
+            Report::Signal { signal, .. } => format!("{:?}", signal.reading),
+            Report::Agent { report, .. } => short_report(report),
+            Report::Flooding { .. } => "Flooding".to_owned(),
+            Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
+            Report::ConversationGone { .. } => "ConversationGone".into(),
         };
         self.lock().all.iter().map(short).collect()
     }
 
     pub fn signals(&self) -> Vec<Signal> {
-        let signal = |report: &AgentReport| match report {
-            AgentReport::Signal { signal, .. } => Some(signal.clone()),
+        let signal = |report: &Report| match report {
+            Report::Signal { signal, .. } => Some(signal.clone()),
             _ => None,
         };
         self.lock().all.iter().filter_map(signal).collect()
@@ -77,11 +76,29 @@ impl ReportLog {
 
     /// Returns the names of the reported turns.
     pub fn turns(&self) -> Vec<String> {
-        let turn = |report: &AgentReport| match report {
-            AgentReport::Taken { turn, .. } => Some(turn.clone()),
+        let turn = |report: &Report| match report {
+            Report::Agent { report: AgentReport::TurnBegan { turn, .. }, .. } => Some(turn.clone()),
             _ => None,
         };
         self.lock().all.iter().filter_map(turn).collect()
+    }
+
+    /// Returns the asks that were reported as open and not closed since.
+    pub fn open_asks(&self) -> Vec<Ask> {
+        let mut open: Vec<Ask> = Vec::new();
+        for report in &self.lock().all {
+            match report {
+                Report::Agent { report: AgentReport::Asked { ask }, .. } => {
+                    open.retain(|known| known.id != ask.id);
+                    open.push(ask.clone());
+                }
+                Report::Agent { report: AgentReport::AskClosed { ask }, .. } => {
+                    open.retain(|known| known.id != *ask);
+                }
+                _ => {}
+            }
+        }
+        open
     }
 
     /// Waits until the reports fulfil a condition. The caller bounds the wait.
@@ -111,7 +128,7 @@ impl ReportLog {
         }
     }
 
-    fn read_one(&self) -> Option<AgentReport> {
+    fn read_one(&self) -> Option<Report> {
         let mut collected = self.lock();
         let report = collected.all.get(collected.read).cloned()?;
         collected.read += 1;
@@ -120,5 +137,27 @@ impl ReportLog {
 
     fn lock(&self) -> MutexGuard<'_, CollectedReports> {
         self.collected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn short_report(report: &AgentReport) -> String {
+    match report {
+        AgentReport::TurnBegan { cause: TurnCause::User { text, .. }, .. } => format!("Taken {text:?}"),
+        AgentReport::TurnBegan { cause: TurnCause::Agent {}, .. } => "OwnTurn".to_owned(),
+        AgentReport::TurnEnded { end } => match end {
+            TurnEnd::Done {} => "TurnEnded Done".to_owned(),
+            TurnEnd::Cancelled {} => "TurnEnded Cancelled".to_owned(),
+            TurnEnd::Failed { why } => format!("TurnEnded Failed {why:?}"),
+            TurnEnd::Limited { .. } => "TurnEnded Limited".to_owned(),
+        },
+        AgentReport::Reply { text } => format!("Reply {text:?}"),
+        AgentReport::ToolCall(ToolCall { id, tool, state: CallState::Denied, .. }) => {
+            format!("Denied {tool} {id}")
+        }
+        AgentReport::ToolCall(call) => format!("{:?} {:?}", call.state, call.summary()),
+        AgentReport::Plan { steps } => format!("Plan {}", steps.len()),
+        AgentReport::Usage { spend } => format!("Spent {:?}", spend.turns),
+        AgentReport::Asked { ask } => format!("Asked {} {:?}", ask.id, ask.title),
+        AgentReport::AskClosed { ask } => format!("AskClosed {ask}"),
     }
 }

@@ -1,14 +1,17 @@
 //! The behaviour of agents, and the reports about it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ao_core::ConversationId;
+use ao_core::agent_report::AgentReport;
+use ao_core::ask::Ask;
 use ao_core::budget::UsageTotal;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::session::ProcessRef;
-use ao_ports::{AgentReport, StartSpec};
+use ao_core::{AskId, ConversationId};
+use ao_ports::{Cancelled, Report, StartSpec};
 
-use super::{AgentState, ProcessKey, SimProcess, UserTurn, WorldEvent};
+use super::{AgentState, ProcessKey, SimDialog, SimProcess, UserTurn, WorldEvent};
 use crate::trace::TraceLine;
 use crate::universe::UniverseState;
 use crate::watch::Invariant;
@@ -32,7 +35,11 @@ pub(crate) fn start(inner: &mut UniverseState, spec: &StartSpec, name: ProcessRe
         person_at_keyboard: false,
         swallows: inner.outside.behaviour(spec.session).swallows,
         ports: spec.ports.clone(),
+        dialog: None,
         answered: 0,
+        answers: vec![],
+        cancels: BTreeMap::new(),
+        planned_asks: vec![],
         turns: 0,
         held: true,
     };
@@ -77,7 +84,7 @@ fn boot(inner: &mut UniverseState, key: ProcessKey) {
                 // An earlier launch delivered it: it is not taken twice, but reported.
                 Some(place) => {
                     let turn = turn_name(&conversation, place);
-                    send(inner, AgentReport::Taken { session: key.0, attempt: key.1, turn, text });
+                    report_agent(inner, key, AgentReport::taken(&turn, &text));
                     rest(inner, key);
                 }
                 None => take_turn(inner, key, delivery, &text),
@@ -99,7 +106,7 @@ pub(crate) fn take_turn(inner: &mut UniverseState, key: ProcessKey, delivery: Op
         format!("delivery {} is a second turn of {}: {text:?}", delivery.unwrap_or(0), key.0)
     });
     inner.note(|| TraceLine::Note(format!("{} attempt {} takes {text:?}", key.0, key.1)));
-    send(inner, AgentReport::Taken { session: key.0, attempt: key.1, turn, text: text.to_owned() });
+    report_agent(inner, key, AgentReport::taken(&turn, text));
     let behaviour = inner.outside.behaviour(key.0).clone();
     let silent = inner.rng.u16(..1000) < behaviour.silent;
     set(inner, key, AgentState::Working { silent });
@@ -108,13 +115,41 @@ pub(crate) fn take_turn(inner: &mut UniverseState, key: ProcessKey, delivery: Op
     }
     let longest = if behaviour.turn_ms == 0 { TURN_MS } else { behaviour.turn_ms };
     let lasts = if silent { longest * 10 } else { inner.rng.u64(longest / 4..=longest) };
-    plan_over(inner, key, lasts);
+    if let Some(process) = inner.outside.processes.get_mut(&key) {
+        process.planned_asks = tags(text, "ask");
+        process.planned_asks.reverse();
+    }
+    // Only the contract's texts have tags.
+    if tags(text, "work").is_empty() {
+        plan_over(inner, key, lasts);
+    }
+}
+
+/// Returns the arguments of the tags of one kind in a text, such as `[[ask May I?]]`. The scripted agent has the same ones.
+fn tags(text: &str, kind: &str) -> Vec<String> {
+    let open = format!("[[{kind} ");
+    let argument = |part: &str| part.split_once("]]").map(|(argument, _)| argument.to_owned());
+    text.split(&open).skip(1).filter_map(argument).collect()
 }
 
 /// A person answers the open dialog, if there is one.
 pub(crate) fn answer(inner: &mut UniverseState, key: ProcessKey) {
     if inner.outside.processes.get(&key).is_some_and(|process| process.state == AgentState::Asking) {
         over(inner, key);
+    }
+}
+
+/// Ends the running turn without its result, if there is one.
+pub(crate) fn cancel_turn(inner: &mut UniverseState, key: ProcessKey) -> Cancelled {
+    let Some(process) = inner.outside.processes.get_mut(&key) else { return Cancelled::NoTurn };
+    match process.state {
+        AgentState::Working { .. } | AgentState::Asking => {
+            process.planned_asks.clear();
+            close_dialog(inner, key);
+            rest(inner, key);
+            Cancelled::Cut
+        }
+        _ => Cancelled::NoTurn,
     }
 }
 
@@ -125,6 +160,7 @@ fn over(inner: &mut UniverseState, key: ProcessKey) {
     match process.state.clone() {
         AgentState::Asking => {
             // The dialog was answered. No hook reports that.
+            close_dialog(inner, key);
             set(inner, key, AgentState::Working { silent: false });
             report(
                 inner,
@@ -151,7 +187,7 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
         seconds: turns * 10,
         ..UsageTotal::default()
     };
-    send(inner, AgentReport::Spent { session: key.0, attempt: key.1, spend });
+    report_agent(inner, key, AgentReport::Usage { spend });
     if inner.rng.u16(..1000) < behaviour.messy
         && let Some(tree) = inner.outside.trees.get_mut(&path)
     {
@@ -163,9 +199,11 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
         limit += rate;
         fate < limit
     };
-    if falls(behaviour.asks) {
-        set(inner, key, AgentState::Asking);
-        report_hook(inner, key, Reading::Asking { question: "Allow `rm`?".into() });
+    let planned = inner.outside.processes.get_mut(&key).and_then(|process| process.planned_asks.pop());
+    if let Some(question) = planned {
+        ask(inner, key, question);
+    } else if falls(behaviour.asks) {
+        ask(inner, key, "Allow `rm`?".into());
         if !behaviour.unanswered {
             let patience = inner.rng.u64(5_000..90_000);
             plan_over(inner, key, patience);
@@ -185,6 +223,25 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
         die(inner, key, Some(0));
     } else {
         rest(inner, key);
+    }
+}
+
+/// Opens a dialog. Every second session's agent reports it by an id.
+fn ask(inner: &mut UniverseState, key: ProcessKey, question: String) {
+    set(inner, key, AgentState::Asking);
+    let Some(process) = inner.outside.processes.get_mut(&key) else { return };
+    let id = key.0.0.is_multiple_of(2).then(|| AskId::new(&format!("ask {}", process.epoch)));
+    process.dialog = Some(SimDialog { id: id.clone(), question: question.clone() });
+    match id {
+        Some(id) => report_agent(inner, key, AgentReport::Asked { ask: Ask::question(id, &question) }),
+        None => report_hook(inner, key, Reading::Asking { question }),
+    }
+}
+
+fn close_dialog(inner: &mut UniverseState, key: ProcessKey) {
+    let dialog = inner.outside.processes.get_mut(&key).and_then(|process| process.dialog.take());
+    if let Some(ask) = dialog.and_then(|dialog| dialog.id) {
+        report_agent(inner, key, AgentReport::AskClosed { ask });
     }
 }
 
@@ -273,11 +330,16 @@ fn report(
     reading: Reading,
 ) {
     let signal = Signal { attempt: key.1, source, at: inner.wall(), confidence, reading };
-    send(inner, AgentReport::Signal { session: key.0, signal });
+    send(inner, Report::Signal { session: key.0, signal });
+}
+
+fn report_agent(inner: &mut UniverseState, key: ProcessKey, report: AgentReport) {
+    let (session, attempt) = key;
+    send(inner, Report::Agent { session, attempt, source: SignalSource::Protocol, at: inner.wall(), report });
 }
 
 /// Sends a report, which may be lost, doubled, or overtaken.
-fn send(inner: &mut UniverseState, report: AgentReport) {
+fn send(inner: &mut UniverseState, report: Report) {
     let now = inner.elapsed();
     let bad = inner.outside.lossy_reports;
     let mut odd = || inner.rng.u16(..1000) < bad;

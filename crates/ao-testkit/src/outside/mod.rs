@@ -11,12 +11,12 @@ use ao_core::pull::PullFacts;
 use ao_core::queue::LanePart;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeFacts;
-use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
-use ao_ports::AgentReport;
+use ao_core::{AskId, Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
+use ao_ports::{Cancelled, Report};
 use tokio::sync::Notify;
 
 pub(crate) use agents::{
-    answer, human_types, kill, lose_holder, perform, start, stop_accepting, take_turn, turn_name,
+    answer, cancel_turn, human_types, kill, lose_holder, perform, start, stop_accepting, take_turn, turn_name,
 };
 pub(crate) use forge::{approve, change_randomly, check, fresh_pull, ran};
 
@@ -82,7 +82,7 @@ pub(crate) enum WorldEvent {
     /// A person leaves the keyboard.
     HandsOff(ProcessKey),
     /// A report reaches the daemon, if there is one.
-    Report(AgentReport),
+    Report(Report),
     /// The rerun of a check has ended.
     Ran(CheckRerun),
     /// The next step of the random script.
@@ -119,11 +119,26 @@ pub(crate) struct SimProcess {
     /// Number of further Enters that have no effect.
     pub(crate) swallows: u8,
     pub(crate) ports: Vec<u16>,
-    /// The last answer that was typed into a dialog.
+    /// The dialog that was opened last, with an id if the agent reports those.
+    pub(crate) dialog: Option<SimDialog>,
+    /// The last answer that was given, by its number.
     pub(crate) answered: u32,
+    /// The texts of all answers.
+    pub(crate) answers: Vec<String>,
+    /// The results of cancellations, by their numbers.
+    pub(crate) cancels: BTreeMap<u32, Cancelled>,
+    /// The dialogs that its current turn has still to open, by a tag of its text.
+    pub(crate) planned_asks: Vec<String>,
     pub(crate) turns: u64,
     /// True while the holder of its terminal lives. Without it the agent goes on, but cannot be seen or typed at.
     pub(crate) held: bool,
+}
+
+/// A dialog of an agent.
+#[derive(Debug, Clone)]
+pub(crate) struct SimDialog {
+    pub(crate) id: Option<AskId>,
+    pub(crate) question: String,
 }
 
 /// The real state of an agent.

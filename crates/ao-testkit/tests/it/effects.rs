@@ -3,7 +3,7 @@
 use ao_core::Input;
 use ao_core::pull::CheckState;
 use ao_core::queue::QueueInput;
-use ao_core::session::{SessionInput, StatusWord};
+use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
 use ao_testkit::{AgentBehaviour, Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
 use crate::feedback::failed;
@@ -58,6 +58,7 @@ fn everywhere(faults: &[Fault]) {
         PortCall::Snapshot,
         PortCall::Notify,
         PortCall::Answer,
+        PortCall::Cancel,
         PortCall::Errand,
         PortCall::Test,
         PortCall::Merge,
@@ -90,6 +91,28 @@ fn an_answer_reaches_its_question_or_the_question_stays_open() {
         assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
         assert_eq!(world.turns_with("do the work"), 1, "{fault}");
         world.expect_injected(PortCall::Answer, fault);
+        world.expect_at_rest();
+    }
+}
+
+/// A turn that is halted ends, and its work is taken up again once, under every fault of the cancellation.
+#[test]
+fn a_halted_turn_ends_under_every_fault_of_its_cancellation() {
+    for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Cancel.allows(*fault)) {
+        let mut world = SimWorld::calm();
+        let abilities = AgentAbilities { resume: true, cancel: true, ..AgentAbilities::default() };
+        world.default_behaviour(AgentBehaviour { turn_ms: 3_600_000, ..AgentBehaviour::default() });
+        let session = world.spawn(SpawnSpec { abilities, ..SpawnSpec::default() }).unwrap();
+        world.run_for(30);
+        assert_eq!(world.status(session).0, StatusWord::Working, "{fault}");
+        world.plan(FaultPlan::These { call: PortCall::Cancel, fault, times: 1 });
+        world.behaviour(session, AgentBehaviour::default());
+        world.post(session, SessionInput::Halt { why: "a budget is spent".into() });
+        world.run_for(300);
+        assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
+        assert_eq!(world.turns_with("You were stopped in the middle of a turn"), 1, "{fault}");
+        assert_eq!(world.turns_with("do the work"), 1, "{fault}");
+        world.expect_injected(PortCall::Cancel, fault);
         world.expect_at_rest();
     }
 }

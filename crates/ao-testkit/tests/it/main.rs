@@ -1,5 +1,6 @@
 //! The engine in simulated worlds: many random ones, and some with one story each.
 
+mod agent_contract;
 mod agents;
 mod budgets;
 mod effects;

@@ -57,6 +57,12 @@ fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
         )
         .hint(format!("`ao explain {name}` shows what it is doing")));
     };
+    if session.status.asks.len() > 1 {
+        let asks = session.status.asks.iter().map(|ask| format!("{}: {}", ask.number, plain(&ask.title)));
+        let open = format!("`{name}` asks several questions:\n  {}", asks.collect::<Vec<_>>().join("\n  "));
+        return Err(CommandError::new(FailureKind::User, open)
+            .hint(format!("`ao answer {name} … --question {number}` answers one of them")));
+    }
     let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
     if number > 1 && age < UNREAD_SECONDS {
         let changed = format!(

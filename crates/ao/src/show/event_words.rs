@@ -58,6 +58,18 @@ impl<'a> EventFields<'a> {
         format!("“{}”", shorten(&line, QUOTED))
     }
 
+    /// Returns the name of an enum's variant, and its fields.
+    fn variant(self, path: &str) -> (&'a str, EventFields<'a>) {
+        const NONE: EventFields<'static> = EventFields(&Value::Null);
+        match self.at(path) {
+            Value::String(name) => (name.as_str(), NONE),
+            Value::Object(fields) => {
+                fields.iter().next().map_or(("", NONE), |(name, fields)| (name.as_str(), EventFields(fields)))
+            }
+            _ => ("", NONE),
+        }
+    }
+
     /// Appends the reason.
     fn because(self, what: &str) -> String {
         match self.text("why") {
@@ -111,6 +123,11 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
             format!("is on branch {}", it.text("checked_out.branch"))
         }
         "checkout_changed" => "is on no branch".into(),
+        "asked" => format!("asks (question {}): {}", it.text("open.number"), it.quoted("open.ask.title")),
+        "ask_closed" => "its question was closed without an answer of ours".into(),
+        "cancelling" => format!("its turn is being cancelled: {}", it.text("cancel.why")),
+        "turn_cancelled" if it.at("cut") == &Value::Bool(true) => "its turn was cancelled".into(),
+        "turn_cancelled" => "its turn had ended by itself".into(),
         "answering" => format!("is answered by {}: {}", it.text("answer.by"), it.quoted("answer.text")),
         "answered" => "received its answer".into(),
         "not_answered" => it.because("did not receive its answer"),
@@ -142,7 +159,17 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         "spent" => spent(it, "spend"),
         "tool_denied" => format!("was not allowed to use {}", it.text("tool")),
         "rested" => it.because("rests"),
-        "last_words" => format!("said last: {}", it.quoted("text")),
+        "replied" => format!("replied: {}", it.quoted("text")),
+        "turn_ended" => match it.variant("end") {
+            ("failed", end) => end.because("its turn failed"),
+            ("limited", _) => "its turn ended at its provider's limit".into(),
+            ("cancelled", _) => "its turn was cancelled".into(),
+            _ => "its turn is over".into(),
+        },
+        "plan_changed" => match it.at("steps").as_array().map_or(0, Vec::len) {
+            1 => "has a plan of 1 step".into(),
+            steps => format!("has a plan of {steps} steps"),
+        },
         "budget_marked" => format!("its budget is nearly used up: {}", it.text("mark")),
         "limits_set" => "has new limits".into(),
         "pull_linked" => format!("answers for {}", it.text("pull")),
@@ -164,15 +191,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
 
 /// Describes a signal of an agent.
 fn signal(it: EventFields<'_>) -> String {
-    let reading = it.at("signal.reading");
-    let (word, detail) = match reading {
-        Value::String(word) => (word.as_str(), EventFields(&Value::Null)),
-        Value::Object(fields) => match fields.iter().next() {
-            Some((word, detail)) => (word.as_str(), EventFields(detail)),
-            None => ("", EventFields(&Value::Null)),
-        },
-        _ => ("", EventFields(&Value::Null)),
-    };
+    let (word, detail) = it.variant("signal.reading");
     let source = it.text("signal.source");
     let seen = match word {
         "started" => "has started".to_owned(),
@@ -181,6 +200,7 @@ fn signal(it: EventFields<'_>) -> String {
         "idle" => "is at its prompt".to_owned(),
         "asking" => format!("asks {}", detail.quoted("question")),
         "blocked" => format!("cannot continue: {}", detail.quoted("on")),
+        "logged_out" => "is logged out".to_owned(),
         "limited" => "reached its provider's limit".to_owned(),
         "alive" if detail.at("busy") == &Value::Bool(true) => "is alive and busy".to_owned(),
         "alive" => "lives".to_owned(),

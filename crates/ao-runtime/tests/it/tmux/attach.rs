@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_core::evidence::Reading;
-use ao_ports::{AgentReport, EndOrder, Runtime, StartSpec, WriteOrder, WriteOutcome};
+use ao_ports::{EndOrder, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
 use ao_runtime::tmux::Tmux;
 use ao_testkit::contract::runtime::{Story, until};
 use ao_testkit::{ReportLog, TerminalUser};
@@ -36,7 +36,7 @@ async fn a_person_who_comes_and_types_is_noticed() {
     .await;
     let seen = until("the report", async || {
         reports.unread().into_iter().find_map(|report| match report {
-            AgentReport::Signal { session, signal } if signal.reading == Reading::HumanTyped => Some(session),
+            Report::Signal { session, signal } if signal.reading == Reading::HumanTyped => Some(session),
             _ => None,
         })
     })
@@ -68,7 +68,7 @@ async fn a_person_who_has_gone_again_at_once_is_noticed() {
         tmux.end(&EndOrder { session, attempt: spec.attempt, process: None }).await.unwrap();
     }
     for report in reports.unread() {
-        let AgentReport::Signal { session, signal } = report else { continue };
+        let Report::Signal { session, signal } = report else { continue };
         assert!(session == spec.session || signal.reading != Reading::HumanTyped, "not at the neighbour's");
     }
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    AgentReport, EndOrder, ProcessIo, ProcessRef, ProgramCommand, Reporter, Runtime, RuntimeAbilities,
-    StartSpec, WriteOrder, WriteOutcome,
+    EndOrder, ProcessIo, ProcessRef, ProgramCommand, Report, Reporter, Runtime, RuntimeAbilities, StartSpec,
+    WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
@@ -188,7 +188,7 @@ impl<B: RuntimeBench> Story<B> {
         let next = async {
             loop {
                 let report = self.reports.next().await;
-                if let AgentReport::Signal { session, signal } = report
+                if let Report::Signal { session, signal } = report
                     && let Reading::Exited { code } = signal.reading
                 {
                     return (session, signal.attempt, code);
@@ -199,7 +199,7 @@ impl<B: RuntimeBench> Story<B> {
     }
 
     /// Returns the reports that were not read yet.
-    pub fn reported(&mut self) -> Vec<AgentReport> {
+    pub fn reported(&mut self) -> Vec<Report> {
         self.reports.unread()
     }
 }

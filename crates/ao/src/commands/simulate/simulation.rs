@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ao_config::shape::Config;
+use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeInput;
-use ao_core::order::{AnswerOrder, DeliverOrder};
+use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{DeliveryStage, ProcessRef, Session, SessionEvent, SessionInput};
 use ao_core::{
@@ -222,6 +223,9 @@ impl Simulation {
             Effect::Answer { order: AnswerOrder { session, attempt, number, .. }, .. } => {
                 to(session, SessionInput::Answered { attempt, number })
             }
+            Effect::CancelTurn { order: CancelOrder { session, attempt, number, .. }, .. } => {
+                to(session, SessionInput::TurnCancelled { attempt, number, cut: true })
+            }
             Effect::End { session, attempt, .. } => to(session, SessionInput::ProcessEnded { attempt }),
             Effect::EndStray { session, attempt, .. } => Some(Input::StrayEnded { session, attempt }),
             Effect::RemoveWorkspace { session, tries, .. } => {
@@ -301,7 +305,10 @@ fn proof(session: &Session) -> Option<Input> {
         session.outbox.current.as_ref().filter(|it| matches!(it.stage, DeliveryStage::Written { .. }))?;
     let (attempt, delivery) = (session.attempt, Some(current.no));
     let turn = format!("{attempt}/{}", current.no);
-    let input = SessionInput::Proof { attempt, delivery, turn, text: current.text.clone() };
+    let cause = TurnCause::User { text: current.text.clone(), delivery };
+    let report = AgentReport::TurnBegan { turn, cause };
+    let (source, at) = (SignalSource::Protocol, session.judged);
+    let input = SessionInput::Reported { attempt, source, at, report };
     Some(Input::Session { session: session.id, input })
 }
 

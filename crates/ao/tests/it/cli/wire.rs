@@ -107,6 +107,7 @@ pub(crate) fn status(state: &str, seconds: i64) -> Status {
         quiet_seconds: None,
         question: (state == "needs_input").then(|| "May I run `rm -rf build`?".into()),
         question_number: (state == "needs_input").then_some(4),
+        asks: vec![],
     }
 }
 

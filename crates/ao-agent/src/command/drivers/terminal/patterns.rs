@@ -7,7 +7,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use regex::{Captures, Match, Regex, RegexBuilder};
 
-use super::options::{ScreenOptions, Welcome};
+use crate::command::options::{ScreenOptions, Welcome};
 use crate::text::{cut, letters};
 
 /// Size limit of a compiled pattern, in bytes.
@@ -23,7 +23,7 @@ const KNOWN_BY: usize = 24;
 
 /// The patterns of one agent's screen.
 #[derive(Debug)]
-pub(super) struct ScreenPatterns {
+pub(in crate::command) struct ScreenPatterns {
     prompt: Option<Regex>,
     busy: Option<Regex>,
     dialog: Option<Regex>,
@@ -50,12 +50,15 @@ fn build(name: &'static str, pattern: &str) -> Result<Regex, PatternError> {
 }
 
 /// Compiles a pattern that may be absent.
-pub(super) fn compile(name: &'static str, pattern: &Option<String>) -> Result<Option<Regex>, PatternError> {
+pub(in crate::command) fn compile(
+    name: &'static str,
+    pattern: &Option<String>,
+) -> Result<Option<Regex>, PatternError> {
     pattern.as_ref().map(|pattern| build(name, pattern)).transpose()
 }
 
 /// Returns the limit that a pattern has found, unless its time has passed.
-pub(super) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
+pub(in crate::command) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
     match found.name("time").map(|time| until(time.as_str(), now)) {
         Some(Some(until)) if until <= now => None,
         Some(until) => Some(Reading::Limited { until }),
@@ -64,7 +67,7 @@ pub(super) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
 }
 
 impl ScreenPatterns {
-    pub(super) fn new(
+    pub(in crate::command) fn new(
         options: &ScreenOptions,
         first_launch: &[Welcome],
     ) -> Result<ScreenPatterns, PatternError> {
@@ -84,22 +87,22 @@ impl ScreenPatterns {
     }
 
     /// Returns the index of the first-launch question that matches, if any.
-    pub(super) fn welcome(&self, question: &str) -> Option<usize> {
+    pub(in crate::command) fn welcome(&self, question: &str) -> Option<usize> {
         self.first_launch.iter().position(|pattern| pattern.is_match(question))
     }
 
     /// Returns true if nothing is known of this agent's screen, so that none is read.
-    pub(super) fn are_none(&self) -> bool {
+    pub(in crate::command) fn are_none(&self) -> bool {
         [&self.prompt, &self.busy, &self.dialog, &self.limit].iter().all(|pattern| pattern.is_none())
     }
 
-    pub(super) fn know_drafts(&self) -> bool {
+    pub(in crate::command) fn know_drafts(&self) -> bool {
         self.draft.is_some()
     }
 
     /// Derives the agent's state from its screen. A screen that matches no pattern proves nothing, least of all that it
     /// is idle.
-    pub(super) fn read(&self, screen: &Screen, now: Timestamp) -> Reading {
+    pub(in crate::command) fn read(&self, screen: &Screen, now: Timestamp) -> Reading {
         let text = text_of(screen);
         let prompt = last(&self.prompt, &text);
         if let Some(dialog) = captures(&self.dialog, &text)
@@ -127,7 +130,7 @@ impl ScreenPatterns {
     }
 
     /// Returns the text in the input box; `None` if no box can be seen.
-    pub(super) fn draft(&self, screen: &Screen) -> Option<String> {
+    pub(in crate::command) fn draft(&self, screen: &Screen) -> Option<String> {
         let draft = self.draft.as_ref()?;
         // The lowest adjacent lines: text that was sent may look like a draft too.
         let mut lines = Vec::new();
@@ -146,7 +149,7 @@ impl ScreenPatterns {
     }
 
     /// Returns true if a draft is a text of ours, or the visible part of it.
-    pub(super) fn is_ours(&self, draft: &str, text: &str) -> bool {
+    pub(in crate::command) fn is_ours(&self, draft: &str, text: &str) -> bool {
         if self.pasted.as_ref().and_then(|pasted| pasted.find(draft)).is_some_and(|it| it.as_str() == draft) {
             return true;
         }

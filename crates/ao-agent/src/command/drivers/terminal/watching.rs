@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use ao_core::agent_report::AgentReport;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::{Attempt, Timestamp};
-use ao_ports::{AgentReport, FollowOrder, Reporter, Runtime, RuntimeError};
+use ao_ports::{FollowOrder, Report, Reporter, Runtime, RuntimeError};
 use tokio::time::Instant;
 
-use super::agent::CommandAgent;
+use super::TerminalDriver;
 
 /// Most output read at a time; only the resulting screen matters.
 const PIECE: usize = 64 * 1024;
@@ -30,7 +31,7 @@ const CLAIM_AGAIN: Duration = Duration::from_millis(2500);
 /// A claim to be working has to be renewed, and is, as long as the screen changes.
 const WORK_AGAIN: Duration = Duration::from_secs(20);
 
-impl CommandAgent {
+impl TerminalDriver {
     /// Reports the state that the screen shows, until the process has ended.
     pub(super) async fn watch_screen(
         &self,
@@ -42,14 +43,14 @@ impl CommandAgent {
         let mut offset = 0;
         let mut moved = true;
         // Until it has been idle or working, in this daemon or in an earlier one.
-        let mut launching = !self.options.first_launch.is_empty();
+        let mut launching = !self.base.options.first_launch.is_empty();
         let mut with_launch = order.with_launch.clone();
         loop {
             let mut patience = LONG;
             match runtime.screen(&order.process).await {
                 Ok(screen) => {
                     offset = screen.offset.max(offset);
-                    let at = self.clock.now();
+                    let at = self.base.clock.now();
                     let reading = self.patterns.read(&screen, at);
                     if launching && matches!(reading, Reading::Idle | Reading::Working { .. }) {
                         launching = false;
@@ -63,7 +64,7 @@ impl CommandAgent {
                         patience = ANSWERED;
                     } else if watched.is_news(&reading, moved) {
                         let signal = signal(order.attempt, at, reading);
-                        reporter.report(AgentReport::Signal { session: order.session, signal }).await;
+                        reporter.report(Report::Signal { session: order.session, signal }).await;
                     }
                 }
                 Err(err) => {
@@ -79,7 +80,7 @@ impl CommandAgent {
                 }
             }
             if moved {
-                self.agent_process(order.session, order.attempt).moved();
+                self.base.agent_process(order.session, order.attempt).moved();
             }
         }
     }
@@ -91,19 +92,25 @@ impl CommandAgent {
         order: &FollowOrder,
         reading: &Reading,
         with_launch: &mut Option<String>,
-    ) -> Option<AgentReport> {
+    ) -> Option<Report> {
         let shows = matches!(reading, Reading::Working { .. } | Reading::Idle);
-        if self.options.hooks || !self.options.prompt_at_launch() || !shows {
+        if self.base.options.hooks || !self.base.options.prompt_at_launch() || !shows {
             return None;
         }
         let (session, attempt) = (order.session, order.attempt);
         let turn = format!("launch {attempt}");
-        with_launch.take().map(|text| AgentReport::Taken { session, attempt, turn, text })
+        with_launch.take().map(|text| Report::Agent {
+            session,
+            attempt,
+            source: SignalSource::Terminal,
+            at: self.base.clock.now(),
+            report: AgentReport::taken(&turn, &text),
+        })
     }
 
     /// Records that a launch is over. If that were forgotten in a restart, questions for a person would be answered.
     async fn settled(&self, order: &FollowOrder) {
-        let agent_process = self.agent_process(order.session, order.attempt);
+        let agent_process = self.base.agent_process(order.session, order.attempt);
         let settled = match agent_process.memory().await {
             Ok(mut memory) => memory.settle(),
             Err(err) => Err(err),
@@ -157,7 +164,7 @@ struct OutputProgress {
 }
 
 /// Builds a signal from the screen, with its confidence.
-pub(super) fn signal(attempt: Attempt, at: Timestamp, reading: Reading) -> Signal {
+pub(in crate::command) fn signal(attempt: Attempt, at: Timestamp, reading: Reading) -> Signal {
     // A prompt can appear for a moment between two steps of a turn.
     let confidence = if reading == Reading::Idle { Confidence::Low } else { Confidence::Medium };
     Signal { attempt, source: SignalSource::Terminal, at, confidence, reading }

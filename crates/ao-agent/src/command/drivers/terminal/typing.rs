@@ -18,9 +18,10 @@ use ao_core::text::sanitise;
 use ao_ports::{AgentError, DeliverOrder, DeliveryOutcome, ProcessRef, Screen, WriteOrder, WriteOutcome};
 use tokio::time::Instant;
 
-use super::agent::{CommandAgent, failed};
-use super::follower::turn_of;
+use super::TerminalDriver;
 use super::watching::signal;
+use crate::command::base::failed;
+use crate::command::drivers::follower::turn_of;
 
 /// Most presses of Enter per delivery.
 const ENTERS: u64 = 3;
@@ -29,7 +30,7 @@ const SHOWS: Duration = Duration::from_secs(4);
 /// Time limit for a draft to disappear once Enter was pressed.
 const GOES: Duration = Duration::from_millis(1200);
 /// Time limit for a turn to end once it was interrupted.
-const STOPS: Duration = Duration::from_secs(4);
+pub(super) const STOPS: Duration = Duration::from_secs(4);
 /// A screen is drawn in pieces; this is the wait for the next.
 const FRAME: Duration = Duration::from_millis(25);
 
@@ -37,13 +38,13 @@ const FRAME: Duration = Duration::from_millis(25);
 const PASTE: u64 = 0;
 const INTERRUPT: u64 = 0x10;
 
-impl CommandAgent {
+impl TerminalDriver {
     /// Delivers a text through the terminal.
     pub(super) async fn type_in(&self, order: &DeliverOrder) -> Result<DeliveryOutcome, AgentError> {
         let Some(process) = &order.process else {
             return Err(AgentError::Failed("there is no process to write to".into()));
         };
-        let agent_process = self.agent_process(order.session, order.attempt);
+        let agent_process = self.base.agent_process(order.session, order.attempt);
         // Locked all the while: two concurrent writers would mix their texts.
         let mut memory = agent_process.memory().await.map_err(failed)?;
         // Clean already, and sanitised once more: no text may press keys.
@@ -54,7 +55,7 @@ impl CommandAgent {
         if let Some(taken) = self.taken(order, &text, before) {
             return Ok(taken);
         }
-        let runtime = self.runtime(process)?;
+        let runtime = self.base.runtime(process)?;
         let mut screen = runtime.screen(process).await.map_err(failed)?;
         if let Some(held) = self.in_the_way(order, &screen) {
             return Ok(held);
@@ -85,7 +86,7 @@ impl CommandAgent {
                     screen = now;
                 }
                 if before.is_none() {
-                    memory.paste(order.delivery, self.clock.now()).map_err(failed)?;
+                    memory.paste(order.delivery, self.base.clock.now()).map_err(failed)?;
                 }
                 let paste = WriteOrder {
                     process: process.clone(),
@@ -114,13 +115,15 @@ impl CommandAgent {
         begun: Option<Timestamp>,
     ) -> Result<DeliveryOutcome, AgentError> {
         for press in 1..=ENTERS {
-            let screen = self.runtime(process)?.screen(process).await.map_err(failed)?;
+            let screen = self.base.runtime(process)?.screen(process).await.map_err(failed)?;
             // A dialog that has opened meanwhile would take Enter for a choice, and a person's key changes the draft.
             if matches!(self.reads(&screen), Reading::Asking { .. }) || screen.typed != begun {
                 return Ok(DeliveryOutcome::Written);
             }
             let number = number(order, order.tries, press);
-            if self.press(process, number, &self.options.keys.submit).await? == WriteOutcome::AlreadyWritten {
+            if self.press(process, number, &self.base.options.keys.submit).await?
+                == WriteOutcome::AlreadyWritten
+            {
                 continue;
             }
             if !self.patterns.know_drafts() {
@@ -134,7 +137,7 @@ impl CommandAgent {
             if let Some(taken) = self.taken(order, text, since) {
                 return Ok(taken);
             }
-            if gone && !self.options.hooks && screen.typed == begun {
+            if gone && !self.base.options.hooks && screen.typed == begun {
                 // Without hooks there is no better proof: our text was in the box, and Enter removed it.
                 let turn = turn_of(order.attempt, order.delivery);
                 return Ok(DeliveryOutcome::Taken { turn, text: order.text.clone() });
@@ -148,8 +151,8 @@ impl CommandAgent {
 
     /// Returns what prevents typing, with the evidence.
     fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<DeliveryOutcome> {
-        let now = self.clock.now();
-        let quiet = self.options.keys.human_quiet;
+        let now = self.base.clock.now();
+        let quiet = self.base.options.keys.human_quiet;
         if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < quiet) {
             let typed = Signal {
                 attempt: order.attempt,
@@ -166,7 +169,7 @@ impl CommandAgent {
         let reading = self.patterns.read(screen, now);
         let why = match &reading {
             Reading::Idle => return None,
-            Reading::Working { .. } if order.interrupt || self.options.steer => return None,
+            Reading::Working { .. } if order.interrupt || self.base.options.steer => return None,
             Reading::Working { .. } => "it is at work".to_owned(),
             Reading::Asking { question } => format!("a question is open: {question}"),
             Reading::Limited { .. } => "its provider refuses more work".to_owned(),
@@ -178,12 +181,12 @@ impl CommandAgent {
     /// Returns the keys that stop a running turn, if this message interrupts and one runs.
     fn interrupts(&self, order: &DeliverOrder, screen: &Screen) -> Option<&str> {
         let runs = order.interrupt && matches!(self.reads(screen), Reading::Working { .. });
-        self.options.keys.interrupt.as_deref().filter(|_| runs)
+        self.base.options.keys.interrupt.as_deref().filter(|_| runs)
     }
 
     /// Returns the turn in which, according to a hook, our text was taken since it was pasted.
     fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<DeliveryOutcome> {
-        let history = self.history.as_ref()?;
+        let history = self.base.history.as_ref()?;
         let turn = history.find(order.session, order.attempt, since?, |taken| is_turn_of(taken, text))?;
         Some(DeliveryOutcome::Taken { turn: turn.name, text: order.text.clone() })
     }
@@ -193,7 +196,7 @@ impl CommandAgent {
             return format!("\x1b[200~{text}\x1b[201~").into_bytes();
         }
         // Without bracketed paste each line break would be a press of Enter, and a tab would have its own meaning.
-        text.trim_end().replace('\t', " ").replace('\n', &self.options.keys.line_break).into_bytes()
+        text.trim_end().replace('\t', " ").replace('\n', &self.base.options.keys.line_break).into_bytes()
     }
 
     /// Waits until the box has a draft.
@@ -216,13 +219,13 @@ impl CommandAgent {
     ) -> Result<(Screen, bool), AgentError> {
         let by = Instant::now() + bound;
         loop {
-            let screen = self.runtime(process)?.screen(process).await.map_err(failed)?;
+            let screen = self.base.runtime(process)?.screen(process).await.map_err(failed)?;
             if is(&screen) {
                 return Ok((screen, true));
             }
             let left = by.saturating_duration_since(Instant::now());
             let piece =
-                self.runtime(process)?.output(process, screen.offset, 1, left).await.map_err(failed)?;
+                self.base.runtime(process)?.output(process, screen.offset, 1, left).await.map_err(failed)?;
             if piece.ended || left.is_zero() {
                 return Ok((screen, false));
             }
@@ -237,11 +240,11 @@ impl CommandAgent {
         keys: &str,
     ) -> Result<WriteOutcome, AgentError> {
         let order = WriteOrder { process: process.clone(), number, bytes: keys.as_bytes().to_vec() };
-        self.runtime(process)?.write(&order).await.map_err(failed)
+        self.base.runtime(process)?.write(&order).await.map_err(failed)
     }
 
     pub(super) fn reads(&self, screen: &Screen) -> Reading {
-        self.patterns.read(screen, self.clock.now())
+        self.patterns.read(screen, self.base.clock.now())
     }
 }
 

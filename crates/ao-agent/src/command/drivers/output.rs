@@ -1,12 +1,13 @@
 //! Interprets the output of an agent that runs for one turn, as lines of the line protocol where possible.
 
+use ao_core::agent_report::{AgentReport, CallState, ToolCall};
 use ao_core::evidence::Reading;
 use ao_core::text::sanitise;
 use ao_core::{ConversationId, Timestamp};
 use regex::Regex;
 
-use super::options::OutputOptions;
-use super::patterns::{self, PatternError};
+use super::terminal::patterns::{self, PatternError};
+use crate::command::options::OutputOptions;
 use crate::line::{ProtocolLine, denials, parse_line};
 use crate::text::cut;
 use crate::turn::{TurnEvent, TurnFormat};
@@ -14,11 +15,17 @@ use crate::turn::{TurnEvent, TurnFormat};
 /// Most characters of an agent's final text that are kept.
 const WORDS_MOST: usize = 200;
 
+/// Most bytes of a text that comes in pieces.
+const PENDING_MOST: usize = 4000;
+
 /// An item of an agent's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OutputItem {
-    /// A line of the line protocol, or its equivalent.
+pub(in crate::command) enum OutputItem {
+    /// A line of the line protocol.
     Line(ProtocolLine),
+    /// The state that it is in.
+    Reading(Reading),
+    Report(AgentReport),
     /// Its first output: it has its prompt.
     Began,
     /// The conversation that it works in.
@@ -26,14 +33,14 @@ pub(super) enum OutputItem {
     /// It does not know the conversation that it should resume.
     Gone,
     /// Plain text mentions a limit. A model may have written that, so it counts only if the turn ends with it.
-    LimitMentioned(ProtocolLine),
-    /// The turn fails, for the reason in its final text.
-    Failed,
+    LimitMentioned(Reading),
+    /// The turn fails, for this reason.
+    Failed(String),
 }
 
 /// Interprets the lines of an agent, in any supported format.
 #[derive(Debug)]
-pub(super) struct OutputReader {
+pub(in crate::command) struct OutputReader {
     format: TurnFormat,
     limit: Option<Regex>,
     gone: Option<Regex>,
@@ -44,7 +51,7 @@ pub(super) struct OutputReader {
 }
 
 impl OutputReader {
-    pub(super) fn new(
+    pub(in crate::command) fn new(
         options: &OutputOptions,
         one_turn: bool,
         launched: bool,
@@ -59,12 +66,17 @@ impl OutputReader {
     }
 
     /// Returns true if a process that ended well has completed its turn, even without output.
-    pub(super) fn is_for_one_turn(&self) -> bool {
+    pub(in crate::command) fn is_for_one_turn(&self) -> bool {
         self.one_turn
     }
 
-    /// Interprets one line, and updates the final text.
-    pub(super) fn read_line(&self, line: &str, now: Timestamp, words: &mut String) -> Vec<OutputItem> {
+    /// Interprets one line, and updates the text that was not reported yet.
+    pub(in crate::command) fn read_line(
+        &self,
+        line: &str,
+        now: Timestamp,
+        words: &mut String,
+    ) -> Vec<OutputItem> {
         if let Some(parsed) = parse_line(line) {
             return vec![OutputItem::Line(parsed)];
         }
@@ -83,7 +95,7 @@ impl OutputReader {
             // An unknown conversation is reported before the first output, and a limit after the last.
             heard.splice(0..0, gone);
             heard.extend(limits.into_iter().map(|limit| match limit {
-                OutputItem::Line(limit) => OutputItem::LimitMentioned(limit),
+                OutputItem::Reading(limit) => OutputItem::LimitMentioned(limit),
                 other => other,
             }));
         } else if plain {
@@ -98,32 +110,44 @@ impl OutputReader {
     }
 
     fn event(&self, event: TurnEvent, now: Timestamp, words: &mut String) -> Vec<OutputItem> {
-        let working = |doing: String| OutputItem::Line(ProtocolLine::Working { doing });
+        let working = || OutputItem::Reading(Reading::Working { doing: String::new() });
+        let call = |id, tool, detail, state| {
+            OutputItem::Report(AgentReport::ToolCall(ToolCall { id, tool, detail, state }))
+        };
+        let reply = |text: String| OutputItem::Report(AgentReport::Reply { text });
         match event {
-            TurnEvent::Began => vec![OutputItem::Began, working(String::new())],
+            TurnEvent::Began => vec![OutputItem::Began, working()],
             TurnEvent::Conversation(id) if id.is_empty() => vec![],
             TurnEvent::Conversation(id) => vec![OutputItem::Conversation(ConversationId::new(&id))],
-            TurnEvent::Calls(call) => {
-                words.clear();
-                vec![working(call)]
+            TurnEvent::Calls { id, tool, detail } => {
+                let before = Some(std::mem::take(words)).filter(|words| !words.trim().is_empty());
+                before.map(reply).into_iter().chain([call(id, tool, detail, CallState::Running)]).collect()
             }
-            TurnEvent::Answered(_) => vec![working(String::new())],
-            TurnEvent::Said(message) => {
+            TurnEvent::Answered { id, .. } => {
+                vec![call(id, String::new(), String::new(), CallState::Ended)]
+            }
+            TurnEvent::Planned(steps) => vec![working(), OutputItem::Report(AgentReport::Plan { steps })],
+            // Plain text has no end but that of the process.
+            TurnEvent::Said(message) if self.format == TurnFormat::Text => {
                 *words = one_line(&message);
-                vec![working(String::new())]
+                vec![working()]
+            }
+            TurnEvent::Said(message) => {
+                words.clear();
+                vec![working(), reply(message)]
             }
             TurnEvent::SaidMore(more) => {
-                *words = one_line(&format!("{words}{more}"));
-                vec![working(String::new())]
+                words.push_str(&more);
+                words.truncate(words.floor_char_boundary(PENDING_MOST));
+                vec![working()]
             }
             TurnEvent::Failed(why) => {
-                *words = one_line(&why);
+                words.clear();
                 let warnings = self.warnings(&why, now);
-                [OutputItem::Failed].into_iter().chain(warnings).collect()
+                [OutputItem::Failed(one_line(&why).trim().to_owned())].into_iter().chain(warnings).collect()
             }
-            TurnEvent::Limited { until } => {
-                vec![OutputItem::Line(ProtocolLine::Limited { until: until.map(|until| until.0) })]
-            }
+            TurnEvent::Limited { until } => vec![OutputItem::Reading(Reading::Limited { until })],
+            TurnEvent::LoggedOut => vec![OutputItem::Reading(Reading::LoggedOut)],
         }
     }
 
@@ -134,9 +158,8 @@ impl OutputReader {
             heard.push(OutputItem::Gone);
         }
         let found = self.limit.as_ref().and_then(|limit| limit.captures(line));
-        if let Some(Reading::Limited { until }) = found.and_then(|found| patterns::limit(&found, now)) {
-            heard.push(OutputItem::Line(ProtocolLine::Limited { until: until.map(|until| until.0) }));
-        }
+        let limit = found.and_then(|found| patterns::limit(&found, now));
+        heard.extend(limit.filter(|limit| matches!(limit, Reading::Limited { .. })).map(OutputItem::Reading));
         heard
     }
 }
@@ -187,17 +210,18 @@ mod tests {
     fn a_conversation_that_is_not_there_and_a_limit_are_heard_wherever_they_are_said() {
         let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: 1"]}"#;
         let (heard, words) = hear(&reader(TurnFormat::Claude), &[result]);
-        let gone = vec![OutputItem::Failed, OutputItem::Gone];
-        assert_eq!((heard, words.as_str()), (gone, "No conversation found with session ID: 1"));
+        let why = "No conversation found with session ID: 1".to_owned();
+        assert_eq!((heard, words.as_str()), (vec![OutputItem::Failed(why), OutputItem::Gone], ""));
         let failed = r#"{"type":"turn.failed","error":{"message":"You've hit your usage limit."}}"#;
         let (heard, _) = hear(&reader(TurnFormat::Codex), &[failed]);
-        assert_eq!(heard, vec![OutputItem::Failed, OutputItem::Line(ProtocolLine::Limited { until: None })]);
+        let why = OutputItem::Failed("You've hit your usage limit.".into());
+        assert_eq!(heard, vec![why, OutputItem::Reading(Reading::Limited { until: None })]);
     }
 
     #[test]
     fn plain_text_only_mentions_a_limit() {
         let (heard, _) = hear(&reader(TurnFormat::Text), &["You've hit your usage limit."]);
-        let limit = ProtocolLine::Limited { until: None };
+        let limit = Reading::Limited { until: None };
         assert_eq!(
             heard.last(),
             Some(&OutputItem::LimitMentioned(limit)),

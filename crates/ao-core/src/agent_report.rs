@@ -1,0 +1,156 @@
+//! Reports of an agent about its work: turns, replies, tool calls, plans, usage and asks.
+//!
+//! They are what happens; the [state](crate::evidence::Reading) that an agent is in is reported as a signal.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ask::Ask;
+use crate::budget::UsageTotal;
+use crate::{AskId, Timestamp};
+
+/// A report of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentReport {
+    /// A turn has begun.
+    ///
+    /// `turn` identifies it, with the same name from every source and at every repetition: a turn proves one message, and
+    /// people write "continue" twice.
+    TurnBegan {
+        turn: String,
+        cause: TurnCause,
+    },
+    /// The latest turn has ended.
+    TurnEnded {
+        end: TurnEnd,
+    },
+    /// The agent has written a complete text to its user.
+    Reply {
+        text: String,
+    },
+    ToolCall(ToolCall),
+    /// The plan of the agent, as it stands now.
+    Plan {
+        steps: Vec<PlanStep>,
+    },
+    /// The counters of this attempt, as they stand.
+    Usage {
+        spend: UsageTotal,
+    },
+    /// An ask is open. Reported again, it is the same one, perhaps with more details.
+    Asked {
+        ask: Ask,
+    },
+    /// An ask was answered elsewhere, or withdrawn.
+    AskClosed {
+        ask: AskId,
+    },
+}
+
+/// The cause of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnCause {
+    /// The agent took this text of its user.
+    User {
+        text: String,
+        /// The delivery, if the reporter knows it for certain.
+        delivery: Option<u32>,
+    },
+    /// The agent began by itself, for example because a background task has ended.
+    Agent {},
+}
+
+/// The way in which a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    Done {},
+    Cancelled {},
+    Failed {
+        why: String,
+    },
+    /// The provider refuses more work.
+    Limited {
+        until: Option<Timestamp>,
+    },
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Identifies the call, with the same name from every source and at every repetition.
+    pub id: String,
+    pub tool: String,
+    /// The most informative argument, such as the command.
+    pub detail: String,
+    pub state: CallState,
+}
+
+/// The state of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    Running,
+    /// It has returned, with or without success.
+    Ended,
+    /// The agent was not allowed to make it.
+    Denied,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanStep {
+    pub text: String,
+    pub state: StepState,
+}
+
+/// The progress of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    Pending,
+    Running,
+    Done,
+}
+
+impl ToolCall {
+    /// Returns the call in one line.
+    pub fn summary(&self) -> String {
+        match (self.tool.is_empty(), self.detail.is_empty()) {
+            (_, true) => self.tool.clone(),
+            (true, false) => self.detail.clone(),
+            (false, false) => format!("{}: {}", self.tool, self.detail),
+        }
+    }
+}
+
+impl AgentReport {
+    /// Returns the report that a text was taken as the user's turn.
+    pub fn taken(turn: &str, text: &str) -> AgentReport {
+        let cause = TurnCause::User { text: text.to_owned(), delivery: None };
+        AgentReport::TurnBegan { turn: turn.to_owned(), cause }
+    }
+
+    /// Visits the free texts.
+    pub(crate) fn visit_texts(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        match self {
+            AgentReport::TurnBegan { cause: TurnCause::User { text, .. }, .. }
+            | AgentReport::Reply { text }
+            | AgentReport::TurnEnded { end: TurnEnd::Failed { why: text } } => visit(text),
+            AgentReport::ToolCall(ToolCall { id, tool, detail, .. }) => {
+                visit(id);
+                visit(tool);
+                visit(detail);
+            }
+            AgentReport::Plan { steps } => steps.iter_mut().for_each(|step| visit(&mut step.text)),
+            AgentReport::Asked { ask } => ask.visit_texts(visit),
+            AgentReport::TurnBegan { cause: TurnCause::Agent {}, .. }
+            | AgentReport::TurnEnded {
+                end: TurnEnd::Done {} | TurnEnd::Cancelled {} | TurnEnd::Limited { .. },
+            }
+            | AgentReport::Usage { .. }
+            | AgentReport::AskClosed { .. } => {}
+        }
+    }
+}
