@@ -13,7 +13,7 @@ const THIS_FILE: &str = "xtask/src/tidy/prose.rs";
 
 /// The recorded limits. Lower them when the figures get better; never raise them.
 const LIMITS: ProseFigures =
-    ProseFigures { openers: 19.0, pronouns: 44.0, tell: 80.0, one_word: 44.0, shared: 15.0 };
+    ProseFigures { openers: 1.0, pronouns: 2.0, tell: 5.5, one_word: 19.5, shared: 4.0 };
 
 /// A figure that is better than its limit by this share of it, and by at least 1, asks for a lower limit.
 const MARGIN: f64 = 0.2;
