@@ -378,7 +378,11 @@ impl ConfigChecker<'_> {
         }
         let hint = match nearest(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known names: {}", known.join(", ")),
+            None => {
+                let works = |name: &&str| self.catalog.find(slot, name).is_none_or(|plugin| plugin.available);
+                let names: Vec<&str> = known.iter().copied().filter(works).collect();
+                format!("known names: {}", names.join(", "))
+            }
         };
         self.at(path, format!("there is no {slot} called `{name}`"), Some(hint));
     }

@@ -134,6 +134,10 @@ impl AgentBench for OnTerminal {
         self.0.shows("working…").await;
     }
 
+    async fn rests(&self) {
+        self.0.at_prompt().await;
+    }
+
     async fn answers(&self) -> usize {
         self.0.home.choices(CONVERSATION).len()
     }

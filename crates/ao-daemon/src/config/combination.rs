@@ -4,7 +4,7 @@
 //! compared when they are configured and when a session is requested, so that a launch does not fail for it.
 //! a launch that fails.
 
-use ao_config::catalog::PluginSlot;
+use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning};
 use ao_ports::RuntimeAbilities;
@@ -42,7 +42,10 @@ pub fn runtime(name: &str) -> Result<RuntimeAbilities, UnfitCombination> {
 
 pub fn missing_runtime(name: &str) -> UnfitCombination {
     UnfitCombination {
-        what: format!("this version of ao does not support the runtime `{name}`"),
+        what: match registry::catalog().find(PluginSlot::Runtime, name) {
+            Some(_) => PluginCatalog::not_available(PluginSlot::Runtime, name),
+            None => format!("there is no runtime `{name}`"),
+        },
         hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
     }
 }
@@ -265,7 +268,7 @@ mod tests {
         assert_eq!(doubtful, Vec::<String>::new());
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert!(
-            refused[0].starts_with("Some((1, 22)) this version of ao does not support the runtime `docker`"),
+            refused[0].starts_with("Some((1, 22)) the runtime `docker` is not available in this version yet"),
             "{refused:?}"
         );
 
@@ -274,7 +277,8 @@ mod tests {
         let (refused, doubtful) = told(text);
         assert_eq!(refused, Vec::<String>::new());
         assert!(
-            doubtful[0].starts_with("Some((3, 42)) this version of ao does not support the runtime `docker`"),
+            doubtful[0]
+                .starts_with("Some((3, 42)) the runtime `docker` is not available in this version yet"),
             "{doubtful:?}"
         );
 

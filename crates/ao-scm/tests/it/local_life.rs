@@ -351,7 +351,7 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
     let TestOutcome::Red { output, .. } = scm.test(&order).await.unwrap() else { panic!("not red") };
     assert_eq!(output, "test:\nassertion failed: login");
     desk.checks.let_be("test", RunState::Broken);
-    assert!(scm.test(&order).await.unwrap_err().to_string().contains("`test` said nothing"));
+    assert!(scm.test(&order).await.unwrap_err().to_string().contains("`test` gave no result"));
     let broken = facts(&scm, &id).await;
     assert!(matches!(&broken.checks[0].state, CheckState::Broken { .. }), "not the change's failure");
 

@@ -136,7 +136,7 @@ async fn only_its_author_and_the_owner_can_edit_a_comment() {
     for said in ["c1", "r1"] {
         for stranger in [person("ann"), agent(), author("bob", AuthorStanding::Bot)] {
             let told = why(scm.edit_comment(&id, said, &stranger, "ha").await);
-            assert!(told.contains("was said by bob") && told.contains(said), "{told}");
+            assert!(told.contains("was written by bob") && told.contains(said), "{told}");
         }
         assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("must not be empty"));
     }

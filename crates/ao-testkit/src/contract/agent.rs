@@ -49,6 +49,9 @@ pub trait AgentBench: Send + Sync {
     /// Returns the texts that the agent took as its user's turns.
     async fn turns(&self) -> Vec<String>;
 
+    /// Waits until the adapter can see that no turn is running. A report may be ahead of a screen.
+    async fn rests(&self) {}
+
     /// Returns the number of answers that the agent got.
     async fn answers(&self) -> usize;
 
@@ -144,6 +147,7 @@ async fn at_rest(bench: &impl AgentBench) {
         last.is_some_and(|last| last == "Idle")
     })
     .await;
+    bench.rests().await;
 }
 
 /// Waits for an ask with this question, and returns its answer.
@@ -155,20 +159,25 @@ async fn asked(bench: &impl AgentBench, number: u32, question: &str) -> AnswerOr
     let ask = bench.reports().open_asks().pop().map(|ask| ask.id);
     if ask.is_none() {
         // A hook may report a dialog before it can be seen.
-        let shows = |signal: &Signal| match &signal.reading {
-            Reading::Asking { question: shown } => shown.contains(question),
-            _ => false,
-        };
-        let seen = async {
-            while !look(bench).await.iter().any(shows) {
-                tokio::time::sleep(STEP).await;
-            }
-        };
-        tokio::time::timeout(BOUND, seen).await.expect("the dialog is seen");
+        dialog_seen(bench, question).await;
     }
     let (session, attempt, process) = bench.process();
     let (option, text) = (None, "yes".to_owned());
     AnswerOrder { session, attempt, process, number, ask, question: question.to_owned(), option, text }
+}
+
+/// Waits until a look sees the dialog with this question.
+async fn dialog_seen(bench: &impl AgentBench, question: &str) {
+    let shows = |signal: &Signal| match &signal.reading {
+        Reading::Asking { question: shown } => shown.contains(question),
+        _ => false,
+    };
+    let seen = async {
+        while !look(bench).await.iter().any(shows) {
+            tokio::time::sleep(STEP).await;
+        }
+    };
+    tokio::time::timeout(BOUND, seen).await.expect("the dialog is seen");
 }
 
 fn cancel(bench: &impl AgentBench, number: u32) -> CancelOrder {
@@ -238,7 +247,8 @@ pub async fn an_answer_reaches_its_ask_once(bench: impl AgentBench) {
     assert_eq!(bench.agent().answer(&second).await, Ok(AnswerOutcome::Given));
     at_rest(&bench).await;
     assert_eq!(bench.answers().await, 2);
-    assert_eq!(bench.reports().open_asks(), []);
+    // No ask is open any more that would hold a message back.
+    give(&bench, 2, "go on").await;
 }
 
 pub async fn an_answer_to_another_ask_is_not_given(bench: impl AgentBench) {
@@ -257,13 +267,14 @@ pub async fn an_ask_stays_open_over_a_restart(mut bench: impl AgentBench) {
     give(&bench, 1, "[[ask May I?]]").await;
     let before = asked(&bench, 1, "May I?").await;
     bench.restart().await;
-    // Reported again by what the new daemon reads, or known from what the old one has recorded.
-    let again = match bench.reports().open_asks().is_empty() && before.ask.is_some() {
-        true => before.clone(),
-        false => asked(&bench, 1, "May I?").await,
-    };
-    assert_eq!(again.ask, before.ask, "it has the same id");
-    assert_eq!(bench.agent().answer(&again).await, Ok(AnswerOutcome::Given));
+    // An ask with an id is known from the log, and may be reported again; a dialog has to be seen again.
+    match before.ask {
+        Some(_) => {
+            assert!(bench.reports().open_asks().iter().all(|ask| before.ask.as_ref() == Some(&ask.id)))
+        }
+        None => dialog_seen(&bench, "May I?").await,
+    }
+    assert_eq!(bench.agent().answer(&before).await, Ok(AnswerOutcome::Given));
     at_rest(&bench).await;
     assert_eq!(bench.answers().await, 1);
 }

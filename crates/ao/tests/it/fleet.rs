@@ -579,6 +579,11 @@ pub(crate) fn processes_with(line: &str) -> Vec<i32> {
     .collect()
 }
 
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+}
+
 pub(crate) fn is_agent(pid: i32) -> bool {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     exe.file_name() == scripted::program().file_name()

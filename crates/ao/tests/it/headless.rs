@@ -175,7 +175,7 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
     let pipes = format!("{good}  own: {{ program: sh }}\n");
     // A runtime that is not supported; and one that cannot hold the agent.
     for (config, what) in [
-        (good.replace("runtime: process", "runtime: docker"), "does not support the runtime `docker`"),
+        (good.replace("runtime: process", "runtime: docker"), "the runtime `docker` is not available"),
         (
             pipes.replace("runtime: process, agent: scripted", "runtime: tmux, agent: own"),
             "the agent `own` needs pipes for stdin and stdout, which the runtime `tmux` does not support",
@@ -194,12 +194,12 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
     house
         .ao(&["config", "set", "defaults.runtime", "docker"])
         .exits(2)
-        .says("does not support the runtime")
+        .says("is not available in this version yet")
         .says("not changed");
     house.start();
     for (args, what) in [
-        (["--runtime", "docker"], "does not support"),
-        (["--runtime", "tumx"], "does not support the runtime `tumx`"),
+        (["--runtime", "docker"], "the runtime `docker` is not available"),
+        (["--runtime", "tumx"], "there is no runtime `tumx`"),
     ] {
         house.ao(&["new", "It", args[0], args[1]]).exits(1).says(what);
     }
@@ -212,7 +212,10 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
     let other = house.path("other");
     make_repository(&other);
     for runtime in ["docker", "kubernetes"] {
-        house.ao_in(&other, &["init", "--runtime", runtime]).exits(2).says("does not support the runtime");
+        house
+            .ao_in(&other, &["init", "--runtime", runtime])
+            .exits(2)
+            .says("is not available in this version yet");
     }
 }
 
@@ -222,10 +225,10 @@ fn a_specialist_that_cannot_run_is_doubted_and_refused_when_it_is_asked_for() {
     let port = free_port();
     let agents = "agents:\n  - { id: backend, tool: scripted, runtime: docker }\n";
     let house = House::with(&format!("port: {port}\n{agents}"));
-    house.ao(&["config", "check"]).succeeds().says("does not support the runtime `docker`");
-    house.ao(&["doctor"]).succeeds().says("does not support the runtime `docker`");
-    house.ao(&["start", "--port", "0"]).succeeds().says("does not support the runtime `docker`");
-    house.ao(&["new", "It", "--agent", "backend"]).exits(1).says("does not support the runtime `docker`");
+    house.ao(&["config", "check"]).succeeds().says("the runtime `docker` is not available");
+    house.ao(&["doctor"]).succeeds().says("the runtime `docker` is not available");
+    house.ao(&["start", "--port", "0"]).succeeds().says("the runtime `docker` is not available");
+    house.ao(&["new", "It", "--agent", "backend"]).exits(1).says("the runtime `docker` is not available");
 }
 
 #[test]
@@ -253,7 +256,7 @@ fn a_stopped_session_goes_on_in_the_runtime_that_is_configured_now() {
     house
         .ao(&["session", "restore", &session, "--runtime", "docker"])
         .exits(1)
-        .says("does not support the runtime");
+        .says("is not available in this version yet");
     house.ao(&["session", "restore", &session, "--runtime", "tmux"]).succeeds();
     house.wait_for(&session, "idle");
     assert_eq!(house.status(&session)["runtime"], "tmux", "or in another one, if that is asked for");

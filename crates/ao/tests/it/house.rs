@@ -185,8 +185,11 @@ impl House {
 
     pub(crate) fn agents(&self) -> Vec<i32> {
         let mut pids = processes_with(&format!("SCRIPTED_HOME={}", self.path("agents").display()));
-        // Without what they run for a moment, such as hooks.
+        // Without the programs that they run for a moment, such as hooks, and without the copy of an agent that is about
+        // to become one of those.
         pids.retain(|pid| crate::fleet::is_agent(*pid));
+        let agents = pids.clone();
+        pids.retain(|pid| crate::fleet::parent_of(*pid).is_none_or(|parent| !agents.contains(&parent)));
         pids
     }
 }

@@ -34,7 +34,7 @@ fn what_nobody_says_is_found_out() {
 
     defaults:
       runtime: process        # tmux | process
-      agent: codex            # claude-code | codex | aider | cursor | opencode | …
+      agent: codex            # claude-code | codex | opencode | gemini | aider | …
       workspace: worktree     # worktree | clone
       tracker: local          # local
       notifiers: []           # desktop | slack | discord | composio | webhook | openclaw | telegram
@@ -167,7 +167,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 11
     -- stderr --
     error: the repository `[home]/unborn` has no commit yet, so there is nothing to start from
-    hint: create the first one: `git commit --allow-empty -m 'First commit'`
+    hint: make the first one: `git commit --allow-empty -m 'First commit'`
     ");
     assert!(place.entries(&unborn).is_empty());
 
@@ -182,7 +182,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 2
     -- stderr --
     error: there is no agent `hal`
-    hint: there are claude-code, codex, aider, cursor, opencode, kimicode, gemini, qwen, copilot, goose
+    hint: there are claude-code, codex, opencode, gemini, aider, cursor, copilot, qwen, kimicode, goose
     ");
     assert_snapshot!(place.run(&app, &["init", "--project", "my app"]), @r"
     exit 2
