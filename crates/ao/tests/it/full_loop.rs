@@ -161,7 +161,11 @@ impl Story<'_> {
             // Its agent may have heard of the review before we have heard that it was given.
             0 if text == "good\nplease\n" => true,
             0 => green && text == "good\n" && self.reviewed(&number, issue),
-            1 => green && text == "good\nplease\n" && self.ao(&["pr", "approve", &number]),
+            // The merge ends the agent, so its reply comes first.
+            1 => {
+                let done = green && text == "good\nplease\n" && self.is_answered(&number);
+                done && self.ao(&["pr", "approve", &number])
+            }
             2 if pull["state"] == "merged" => true,
             2 => pull["review"] == "approved" && self.ao(&["pr", "merge", &number, "--squash"]),
             3 => self.session(issue).is_none_or(|session| session["status"]["state"] == "merged"),
@@ -182,6 +186,12 @@ impl Story<'_> {
             "comments": [{ "path": format!("feature-{issue}.txt"), "line": 1, "body": format!("Be polite. {mend}") }],
         });
         self.ao(&["api", "POST", &format!("/pulls/{number}/reviews"), "-d", &review.to_string()])
+    }
+
+    /// Returns true once the agent has replied in the review thread.
+    fn is_answered(&self, number: &str) -> bool {
+        let shown = self.house.ao(&["pr", "show", number, "--json"]);
+        shown.code == 0 && shown.json()["threads"][0]["comments"].as_array().is_some_and(|all| all.len() > 1)
     }
 
     fn leaves_nothing_behind(&self) {
