@@ -1,9 +1,26 @@
 //! Any bytes as a configuration file, and as a key and a value to set in one.
 #![no_main]
 
+use std::sync::Arc;
+
+use ao_config::catalog::{PluginCatalog, PluginInfo, PluginSlot};
 use ao_config::{Env, Places, edit, parse_str};
 use camino::Utf8Path;
 use libfuzzer_sys::fuzz_target;
+
+/// Returns a catalog with a plugin in each slot that a configuration names.
+fn catalog() -> Arc<PluginCatalog> {
+    let named = [
+        (PluginSlot::Runtime, "tmux"),
+        (PluginSlot::Runtime, "process"),
+        (PluginSlot::Agent, "claude-code"),
+        (PluginSlot::Workspace, "worktree"),
+        (PluginSlot::Tracker, "github"),
+        (PluginSlot::Scm, "github"),
+        (PluginSlot::Notifier, "desktop"),
+    ];
+    Arc::new(PluginCatalog::new(named.map(|(slot, name)| PluginInfo::new(slot, name, "for fuzzing"))))
+}
 
 fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
@@ -11,6 +28,7 @@ fuzz_target!(|input: &[u8]| {
         env: Env::new([("SET".to_owned(), "s3cret-value".to_owned())]),
         cwd: "/repo".into(),
         home: Some("/people/ann".into()),
+        catalog: catalog(),
     };
     let name = Utf8Path::new("/repo/agent-orchestrator.yaml");
     match parse_str(name, &text, &places) {

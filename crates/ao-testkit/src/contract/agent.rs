@@ -270,7 +270,7 @@ pub async fn an_ask_stays_open_over_a_restart(mut bench: impl AgentBench) {
     // An ask with an id is known from the log, and may be reported again; a dialog has to be seen again.
     match before.ask {
         Some(_) => {
-            assert!(bench.reports().open_asks().iter().all(|ask| before.ask.as_ref() == Some(&ask.id)))
+            assert!(bench.reports().open_asks().iter().all(|ask| before.ask.as_ref() == Some(&ask.id)));
         }
         None => dialog_seen(&bench, "May I?").await,
     }
