@@ -38,6 +38,11 @@ async fn the_leftovers_of_a_killed_daemon_are_cleaned_up() {
     let log = bench.path("ao.db-wal");
     let is_recorded = |log: Vec<u8>| String::from_utf8_lossy(&log).contains(r#""state":"running""#);
     until("that is recorded", || fs::read(&log).is_ok_and(is_recorded)).await;
+    let logs = bench.options().logs();
+    let has_begun = |log: fs::DirEntry| fs::read(log.path()).is_ok_and(|log| log.starts_with(b"begun\n"));
+    let some_has_begun =
+        || fs::read_dir(&logs).is_ok_and(|mut logs| logs.any(|log| log.is_ok_and(has_begun)));
+    until("its output is kept", some_has_begun).await;
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     let pids = pids.map(|pid| fs::read_to_string(pid).unwrap());
