@@ -1,7 +1,7 @@
-//! The registry of plugins: the names of each slot, what they are, what they need, and how they are made.
+//! The catalog of the built-in plugins: the names of each slot, what they are, and the programs they need.
 //!
-//! Everything that lists, checks or chooses plugins reads it: the configuration, `ao plugin list`, `ao doctor`, `ao init`
-//! and `ao cleanup`.
+//! The configuration, `ao plugin list`, `ao init` and the findings about missing services read it. The adapters themselves
+//! are made in `daemon.rs`, `adapters.rs`, `channels.rs` and `looks/make.rs`.
 
 use std::sync::{Arc, LazyLock};
 

@@ -2,7 +2,6 @@
 //!
 //! A notice proceeds on each channel separately, so that a channel that hangs, is quiet or fails delays nothing but
 //! itself. The notifiers know the channels, their quiet hours and their digests; this module records their answers.
-//! kept what they said.
 
 mod gather;
 

@@ -2,7 +2,6 @@
 //!
 //! An agent needs one kind of input: a terminal, pipes, or none. A runtime declares the kinds that it has. Both are
 //! compared when they are configured and when a session is requested, so that a launch does not fail for it.
-//! a launch that fails.
 
 use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
