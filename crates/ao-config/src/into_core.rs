@@ -270,6 +270,7 @@ impl Project {
             auto_assign: None,
             specialists: vec![],
             merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+            merge_limits: None,
             // Configured with the reactions of the whole file, see `Config::project_config`.
             landing: Landing::default(),
             leave_issues_open: !self.close_merged_issues,

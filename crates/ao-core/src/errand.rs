@@ -145,11 +145,11 @@ pub enum ErrandInput {
         tries: u32,
         outcome: ErrandOutcome,
     },
-    /// It failed. `again` is true if another try may help.
+    /// It failed. If another try may help, `again` is the least time before it.
     Failed {
         tries: u32,
         why: String,
-        again: bool,
+        again: Option<Duration>,
     },
     /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
     InTheWay {
@@ -221,8 +221,8 @@ pub(crate) fn decide(
         }
         ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
             let tried = tries.saturating_sub(errand.waits);
-            if again && tried + 1 < TRIES {
-                let again_at = moment.at + session::backoff(tried);
+            if let Some(least) = again.filter(|_| tried + 1 < TRIES) {
+                let again_at = moment.at + session::backoff(tried).max(least);
                 vec![ErrandEvent::Delayed { why, again_at, counts: true }]
             } else {
                 vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]

@@ -12,7 +12,7 @@ use crate::hook::Hook;
 use crate::outside::{QuotedKind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::{LandingStrategy, MergeQueue, QueueRules};
+use crate::queue::{LandingStrategy, MergeAbilities, MergeQueue, QueueRules};
 use crate::reaction::ReactionPatches;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
@@ -61,6 +61,9 @@ pub struct ProjectConfig {
     /// Rules of its merge queue, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
+    /// The guarantees of its forge when it merges, if some are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_limits: Option<MergeAbilities>,
     /// The way in which its changes land.
     #[serde(default, skip_serializing_if = "Landing::is_default")]
     pub landing: Landing,

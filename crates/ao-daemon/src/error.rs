@@ -5,7 +5,7 @@ use std::fmt;
 
 use ao_config::ConfigError;
 use ao_engine::{AskError, EngineError};
-use ao_ports::{StoreError, TrackerError};
+use ao_ports::{ServiceError, StoreError};
 
 use crate::looks::LookError;
 use crate::repository::RepositoryError;
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     /// The engine did not take an input.
     Ask(Box<AskError>),
     /// A forge or a tracker did not do it.
-    Forge(Box<TrackerError>),
+    Forge(Box<ServiceError>),
     NoForge,
     NoTracker,
     /// A program that is needed is not installed.
@@ -90,7 +90,7 @@ impl ErrorKind {
         match self {
             ErrorKind::Environment | ErrorKind::Failed | ErrorKind::Store(_) => true,
             ErrorKind::Ask(err) => matches!(**err, AskError::NotStored(_) | AskError::Stopped),
-            ErrorKind::Forge(err) => matches!(**err, TrackerError::Limited { .. } | TrackerError::Failed(_)),
+            ErrorKind::Forge(err) => err.may_pass(),
             _ => false,
         }
     }
@@ -171,8 +171,8 @@ impl From<AskError> for DaemonError {
     }
 }
 
-impl From<TrackerError> for DaemonError {
-    fn from(err: TrackerError) -> DaemonError {
+impl From<ServiceError> for DaemonError {
+    fn from(err: ServiceError) -> DaemonError {
         DaemonError::new(ErrorKind::Forge(Box::new(err.clone())), err)
     }
 }
@@ -182,7 +182,7 @@ impl From<LookError> for DaemonError {
         match err {
             LookError::NoForge(why) => DaemonError::new(ErrorKind::NoForge, why),
             LookError::NoTracker(why) => DaemonError::new(ErrorKind::NoTracker, why),
-            LookError::Forge(err) => err.into(),
+            LookError::Service(err) => err.into(),
             LookError::Engine(err) => err.into(),
         }
     }

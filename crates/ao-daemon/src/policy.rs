@@ -13,9 +13,9 @@ use ao_core::policy::{POLICY_FILE, Policy, ScanResult};
 use ao_core::project::{ProjectInput, RepositorySuspicion};
 use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
-use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
-use ao_git::Git;
-use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm, TrackerError};
+use ao_core::{Commit, Event, Input, ProjectId, PullId, State, Timestamp};
+use ao_git::{FileContent, Git};
+use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm};
 use camino::Utf8Path;
 
 use crate::looks::{LookError, ProjectLooks};
@@ -70,12 +70,13 @@ impl ProjectLooks {
 
     /// Reads the policy of a project if it may have changed, and reports it to the engine. Returns true if it has.
     pub(crate) async fn see_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
-        let Some((repository, branch, own)) = self.projects().get(project).map(|known| {
+        let Some((branch, own)) = self.projects().get(project).map(|known| {
             let wanted = &known.wanted;
-            (wanted.repository.clone(), wanted.default_branch.clone(), wanted.policy.clone())
+            (wanted.default_branch.clone(), wanted.policy.clone())
         }) else {
             return Ok(false);
         };
+        let scm = self.scm(project)?;
         let turn = {
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.entry(project.clone()).or_default().clone()
@@ -83,34 +84,37 @@ impl ProjectLooks {
         let _turn = turn.lock().await;
         let now = self.deps.clock.now();
         let year = now.0 / YEAR;
-        let git = Git::plain(repository.as_std_path());
-        let tip = match self.trusted_tip(project).await? {
-            Some(trusted) => Ok(trusted),
-            None => tip(&git, &branch).await,
-        };
+        let tip = self.trusted_tip(&*scm, project).await?;
         let known = self.policies().get(project).cloned();
-        let same =
-            |known: &ReadPolicy| tip.as_ref() == Ok(&known.tip) && known.own == own && known.year == year;
+        let same = |known: &ReadPolicy| {
+            tip.as_ref().map(Commit::as_str) == known.tip.as_deref() && known.own == own && known.year == year
+        };
         // A policy that was read before the engine knew about its landing is reported again.
         if known.as_ref().is_some_and(same) && !self.awaits_policy(project).await? {
             return Ok(false);
         }
-        let on_base = match tip {
-            Ok(tip) => at_tip(&git, tip).await,
-            Err(err) => OnBase { tip: None, policy: Err(format!("{POLICY_FILE} could not be read: {err}")) },
+        let read = match &tip {
+            Some(tip) => scm.file_at(project, tip, POLICY_FILE, MOST + 1).await,
+            None => Ok(None),
         };
+        // Nothing is allowed by a policy that cannot be read now, and the caller reads it again.
+        let passing = read.as_ref().err().filter(|err| err.may_pass()).cloned();
+        let policy = read.map_err(unread).and_then(parsed);
+        let on_base = OnBase { tip: tip.map(|tip| tip.to_string()), policy };
         let (input, fields) = counted(&on_base, own.as_ref(), &branch, now);
         // The engine gets a new project a moment later than we do; the caller retries then.
         let receipt = self.handle.ask(Input::Project { project: project.clone(), input }).await?;
+        if let Some(err) = passing {
+            return Err(err.into());
+        }
         let read = ReadPolicy { tip: on_base.tip, own, year, fields };
         self.policies().insert(project.clone(), read);
         Ok(!receipt.events.is_empty())
     }
 
-    /// Returns the tip that a forge which guards its base goes by. Suspicions are reported to the engine.
-    async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
-        let Ok(scm) = self.scm(project) else { return Ok(None) };
-        let Some(BaseView { tip, held, .. }) = scm.base(project).await? else { return Ok(None) };
+    /// Returns the tip of the base that the forge trusts. Suspicions are reported to the engine.
+    async fn trusted_tip(&self, scm: &dyn Scm, project: &ProjectId) -> Result<Option<Commit>, LookError> {
+        let BaseView { tip, held, .. } = scm.base(project).await?;
         let suspicion = |held: MovedBase| RepositorySuspicion {
             revision: held.to.as_ref().map_or_else(|| held.detail.clone(), ToString::to_string),
             what: held.what,
@@ -124,7 +128,7 @@ impl ProjectLooks {
             let input = ProjectInput::RepositorySeen { suspicions };
             self.handle.ask(Input::Project { project: project.clone(), input }).await?;
         }
-        Ok(Some(tip.map(|tip| tip.to_string())))
+        Ok(tip)
     }
 
     /// Has the policy read whenever the merge queue waits for that. Ends with the engine.
@@ -171,10 +175,15 @@ impl ProjectLooks {
                 (!done).then(|| (policy.clone(), rules))
             });
             let Some((policy, rules)) = wanted.await? else { continue };
-            let scan = match scm.diff_at(pull, &facts.head, &facts.base, DIFF).await {
+            let diff = match scm.need_reviews() {
+                Ok(reviews) => reviews.diff_at(pull, &facts.head, &facts.base, DIFF).await,
+                Err(err) => Err(err),
+            };
+            let scan = match diff {
                 Ok(diff) => found(policy, facts, diff).await,
-                Err(err @ (TrackerError::Limited { .. } | TrackerError::Failed(_))) => {
+                Err(err) if err.may_pass() => {
                     tracing::warn!(%pull, %err, "what it adds could not be read; that is repeated");
+                    self.note_limit(&pull.project, &err.into());
                     unread.insert(pull.clone());
                     continue;
                 }
@@ -224,39 +233,30 @@ fn counted(
     }
 }
 
-/// Reads the policy on the base branch of a repository.
+/// Reads the policy on the base branch of a repository, without a forge.
 pub async fn on_base(repository: &Utf8Path, branch: &str) -> OnBase {
     let git = Git::plain(repository.as_std_path());
-    match tip(&git, branch).await {
-        Ok(tip) => at_tip(&git, tip).await,
-        Err(err) => OnBase { tip: None, policy: Err(format!("{POLICY_FILE} could not be read: {err}")) },
-    }
-}
-
-/// The tip of a branch, which is what changes are compared with, too.
-async fn tip(git: &Git, branch: &str) -> Result<Option<String>, String> {
-    git.base_tip(branch).await.map_err(|err| err.to_string())
-}
-
-async fn at_tip(git: &Git, tip: Option<String>) -> OnBase {
-    let policy = match &tip {
-        Some(commit) => read(git, commit).await,
-        None => Ok(None),
+    let read = async {
+        let Some(tip) = git.base_tip(branch).await.map_err(unread)? else { return Ok((None, None)) };
+        let bytes = match git.file_at(&tip, POLICY_FILE, MOST + 1).await.map_err(unread)? {
+            FileContent::Missing => None,
+            FileContent::NotPlain => return Err(format!("{POLICY_FILE} is no plain file")),
+            FileContent::Plain(bytes) => Some(bytes),
+        };
+        Ok((Some(tip), bytes))
     };
-    OnBase { tip, policy }
+    match read.await {
+        Ok((tip, bytes)) => OnBase { tip, policy: parsed(bytes) },
+        Err(why) => OnBase { tip: None, policy: Err(why) },
+    }
 }
 
-async fn read(git: &Git, commit: &str) -> Result<Option<PolicyConfig>, String> {
-    let failed = |err: ao_git::GitError| format!("{POLICY_FILE} could not be read: {err}");
-    let listed = git.read(&["ls-tree", "-z", commit, "--", POLICY_FILE]).await.map_err(failed)?;
-    // `100644 blob <id>\t.ao/policy.yaml`
-    let Some((entry, _)) = listed.split_once('\t') else { return Ok(None) };
-    let mut words = entry.split(' ');
-    let (mode, kind, id) = (words.next().unwrap_or_default(), words.next(), words.next().unwrap_or_default());
-    if kind != Some("blob") || !mode.starts_with("100") {
-        return Err(format!("{POLICY_FILE} is no plain file"));
-    }
-    let bytes = git.read_bytes(&["cat-file", "blob", id], MOST + 1).await.map_err(failed)?;
+fn unread(err: impl std::fmt::Display) -> String {
+    format!("{POLICY_FILE} could not be read: {err}")
+}
+
+fn parsed(bytes: Option<Vec<u8>>) -> Result<Option<PolicyConfig>, String> {
+    let Some(bytes) = bytes else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|_| format!("{POLICY_FILE} is not UTF-8 text"))?;
     read_policy(policy_path(), &text).map(Some).map_err(|err| in_short(&err))
 }

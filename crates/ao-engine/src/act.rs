@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::effect::{Effect, WorkspaceLocation};
@@ -49,7 +50,8 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
     }
     match key {
         EffectKey::RunErrand { errand, tries } => {
-            vec![Input::Errand { errand, input: ErrandInput::Failed { tries, why, again: true } }]
+            let input = ErrandInput::Failed { tries, why, again: Some(Duration::ZERO) };
+            vec![Input::Errand { errand, input }]
         }
         EffectKey::Notify { notice, channel, tries } => {
             vec![Input::Notice { notice, input: NoticeInput::Failed { channel, tries, why, wait: None } }]
@@ -249,8 +251,13 @@ async fn perform(
             let input = match told {
                 Ok(outcome) => ErrandInput::Done { tries, outcome },
                 Err(ErrandError::InTheWay(why)) => ErrandInput::InTheWay { tries, why },
-                Err(ErrandError::Later(why)) => ErrandInput::Failed { tries, why, again: true },
-                Err(ErrandError::Never(why)) => ErrandInput::Failed { tries, why, again: false },
+                Err(ErrandError::Later(why)) => {
+                    ErrandInput::Failed { tries, why, again: Some(Duration::ZERO) }
+                }
+                Err(ErrandError::Limited { why, after }) => {
+                    ErrandInput::Failed { tries, why, again: Some(after) }
+                }
+                Err(ErrandError::Never(why)) => ErrandInput::Failed { tries, why, again: None },
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }

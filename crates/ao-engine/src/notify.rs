@@ -53,7 +53,7 @@ mod tests {
     use ao_core::incident::Subject;
     use ao_core::notice::{NoticeHold, NoticeLevel};
     use ao_core::{NoticeId, Timestamp};
-    use ao_ports::{Notifier, NotifierAbilities};
+    use ao_ports::Notifier;
     use async_trait::async_trait;
 
     use super::*;
@@ -68,10 +68,6 @@ mod tests {
 
     #[async_trait]
     impl Notifier for Channel {
-        fn abilities(&self) -> NotifierAbilities {
-            NotifierAbilities::default()
-        }
-
         fn takes(&self, _: &Notice) -> bool {
             !matches!(self, Channel::NotMine)
         }

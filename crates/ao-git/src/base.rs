@@ -13,7 +13,31 @@ pub enum TipSource {
     Origin,
 }
 
+/// The content of a path in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    Missing,
+    /// A folder, a link or a submodule.
+    NotPlain,
+    Plain(Vec<u8>),
+}
+
 impl Git {
+    /// Reads a file from the objects of a commit, and so without any checkout: at most `limit` bytes.
+    pub async fn file_at(&self, commit: &str, path: &str, limit: usize) -> Result<FileContent, GitError> {
+        let listed =
+            self.read(&["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path]).await?;
+        // `100644 blob <id>\t.ao/policy.yaml`
+        let Some((entry, _)) = listed.split_once('\t') else { return Ok(FileContent::Missing) };
+        let words: Vec<&str> = entry.split(' ').collect();
+        match words[..] {
+            [mode, "blob", id] if mode.starts_with("100") => {
+                Ok(FileContent::Plain(self.read_bytes(&["cat-file", "blob", id], limit).await?))
+            }
+            _ => Ok(FileContent::NotPlain),
+        }
+    }
+
     /// Returns the tip of a base branch, if there is such a branch.
     pub async fn base_tip(&self, branch: &str) -> Result<Option<String>, GitError> {
         let here = self.commit(&format!("refs/heads/{branch}")).await?;

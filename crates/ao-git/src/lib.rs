@@ -16,7 +16,7 @@ mod queue;
 pub mod refs;
 mod upkeep;
 
-pub use base::TipSource;
+pub use base::{FileContent, TipSource};
 pub use fingerprint::ConfigFingerprint;
 pub use git::{Git, GitError, MISLEADING, Settings, command};
 pub use guard::{Setting, approve, is_of_a_tree};

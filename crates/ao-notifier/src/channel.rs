@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ao_core::notice::Notice;
-use ao_ports::{Notifier, NotifierAbilities, NotifyError};
+use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -176,10 +176,6 @@ impl Channel {
 
 #[async_trait]
 impl Notifier for Channel {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities { buttons: false, dedupes: false }
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         if let Some(rest) = self.quiet_for() {
             return Err(NotifyError::Later(rest));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::ProjectId;
 use ao_core::notice::{Notice, NoticeLevel};
-use ao_ports::{Notifier, NotifierAbilities, NotifyError};
+use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -69,10 +69,6 @@ impl Routed {
 
 #[async_trait]
 impl Notifier for Routed {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities { dedupes: true, ..self.channel.abilities() }
-    }
-
     fn takes(&self, notice: &Notice) -> bool {
         self.audience.takes(notice)
     }

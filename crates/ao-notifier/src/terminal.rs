@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use ao_core::notice::{Notice, NoticeLevel};
-use ao_ports::{Notifier, NotifierAbilities, NotifyError};
+use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 
 /// Writes each notice as one line.
@@ -26,10 +26,6 @@ impl TerminalNotifier {
 
 #[async_trait]
 impl Notifier for TerminalNotifier {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities { buttons: false, dedupes: false }
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         let (out, line) = (self.out.clone(), line(notice));
         let written = tokio::task::spawn_blocking(move || {

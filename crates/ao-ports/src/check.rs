@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use ao_core::setup::Environment;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+use crate::scm::ScmError;
 
 /// The configuration of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,4 +159,28 @@ pub struct LogPart {
     pub next: u64,
     /// Nothing more will come.
     pub ended: bool,
+}
+
+/// The checks of a forge that runs them itself.
+#[async_trait]
+pub trait ScmChecks: Send + Sync {
+    /// Requests another run of a check on a commit.
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError>;
+
+    /// Returns runs of checks, the newest first.
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError>;
+
+    /// Returns one run of a check, by its id.
+    async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
+        let all = self.runs(&RunFilter { limit: usize::MAX, ..RunFilter::default() }).await?;
+        let known = all.into_iter().find(|known| known.id == run);
+        known.ok_or_else(|| ScmError::not_found(format!("the run `{run}`")))
+    }
+
+    /// Starts checks, and returns their runs at once, most of them not finished yet.
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError>;
+
+    /// Returns a part of the output of a run. With `wait`, waits until there is some, or none will come; can be
+    /// dropped then.
+    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError>;
 }

@@ -1,5 +1,7 @@
 //! Jobs that reactions and hooks run.
 
+use std::time::Duration;
+
 use ao_core::errand::{Errand, ErrandOutcome};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,9 @@ pub enum ErrandError {
     /// Another try may help.
     #[error("{0}")]
     Later(String),
+    /// A service is to be left alone for this time; another try may help after it.
+    #[error("{why}")]
+    Limited { why: String, after: Duration },
     /// No other try will help.
     #[error("{0}")]
     Never(String),

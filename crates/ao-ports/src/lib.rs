@@ -22,10 +22,12 @@ mod lineage;
 mod notifier;
 mod records;
 mod reporter;
+mod reviews;
 mod runtime;
 mod runtimes;
 mod scm;
 pub mod secret;
+mod service;
 mod store;
 mod terminal;
 mod tracker;
@@ -37,35 +39,33 @@ pub use agent::{
     LaunchPreparation, LookOrder, ProcessIo, ProgramCommand,
 };
 pub use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
-pub use ao_core::queue::{LandingStrategy, TestOutcome};
+pub use ao_core::queue::{LandingStrategy, MergeAbilities, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
 pub use check::{
     CheckOrder, CheckRun, CheckSpec, CheckWhat, FailureItem, FailureKind, FailureReport, LogPart, RunFilter,
-    RunState,
+    RunState, ScmChecks,
 };
 pub use clock::Clock;
 pub use errand::{ErrandError, JobRunner};
 pub use lineage::{Descent, Lineage};
-pub use notifier::{Notifier, NotifierAbilities, NotifyError};
+pub use notifier::{Notifier, NotifyError};
 pub use records::{RecordChange, Records};
 pub use reporter::{Report, Reporter};
+pub use reviews::{
+    CommentPlace, CommitSeen, DiffSide, NewComment, NewReview, PullDetail, PullEdit, PullFilter,
+    PullFilterState, PullRow, ReviewComment, ScmReviews, ThreadDetail, ThreadReply,
+};
 pub use runtime::{
     CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, OutputPart, Runtime, RuntimeAbilities,
     RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 pub use runtimes::Runtimes;
-pub use scm::{
-    BaseView, CommentPlace, CommitSeen, DiffSide, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
-    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    ThreadDetail, ThreadReply, TidyOrder,
-};
+pub use scm::{BaseView, MergeOutcome, MovedBase, NewPull, Scm, ScmError, TidyOrder};
+pub use service::{HintReceiver, LookHint, ServiceError, Webhook};
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};
-pub use tracker::{
-    HintReceiver, LookHint, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
-    TrackerAbilities, TrackerError, Webhook,
-};
+pub use tracker::{NewTask, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker, TrackerError};
 pub use view::{Frame, TerminalView, ViewOptions};
 pub use workspace::{
     CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,

@@ -7,20 +7,9 @@ use ao_core::notice::{Notice, NoticeHold};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// The declared abilities of a notifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct NotifierAbilities {
-    /// Can show buttons whose answer comes back.
-    pub buttons: bool,
-    /// Drops a second notice with the same key by itself, such as one that is repeated after a crash.
-    pub dedupes: bool,
-}
-
 /// Sends notices to a person, on one channel.
 #[async_trait]
 pub trait Notifier: Send + Sync {
-    fn abilities(&self) -> NotifierAbilities;
-
     /// Returns whether the notice is meant for this channel.
     fn takes(&self, _notice: &Notice) -> bool {
         true

@@ -1,7 +1,6 @@
-//! Trackers: sources of tasks, with pages, webhooks and quotas.
+//! Trackers: sources of tasks.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 use ao_core::pull::AuthorFacts;
 use ao_core::task::TaskFacts;
@@ -9,17 +8,10 @@ use ao_core::{ProjectId, TaskId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// The declared abilities of a tracker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TrackerAbilities {
-    /// Reports changes by itself, so that polling only covers missed ones.
-    pub pushes: bool,
-    /// Knows the dependencies between tasks.
-    pub dependencies: bool,
-    pub comments: bool,
-    /// Tasks can be created and edited through it.
-    pub edits: bool,
-}
+use crate::service::{HintReceiver, LookHint, ServiceError, Webhook};
+
+/// The reason why a tracker did not do it.
+pub type TrackerError = ServiceError;
 
 /// A task with the text that an agent gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,43 +94,9 @@ pub struct TaskEdit {
     pub closed: Option<bool>,
 }
 
-/// A webhook call, as received.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Webhook {
-    /// Names in lower case.
-    pub headers: BTreeMap<String, String>,
-    /// The raw bytes, because the signature covers exactly those.
-    pub body: Vec<u8>,
-}
-
-/// A hint about what to look at. It is never a fact: webhooks come late, twice and not at all.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LookHint {
-    Task(TaskId),
-    Pull(ao_core::PullId),
-    Project(ProjectId),
-}
-
-/// The receiver of hints from a tracker or a forge.
-pub trait HintReceiver: Send + Sync {
-    /// Never waits: a hint that cannot be taken now is covered by a later poll.
-    fn hint(&self, hint: LookHint);
-}
-
-/// The remaining quota of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quota {
-    pub limit: u64,
-    pub left: u64,
-    pub resets: Timestamp,
-}
-
 /// A tracker: a source of tasks.
 #[async_trait]
 pub trait Tracker: Send + Sync {
-    fn abilities(&self) -> TrackerAbilities;
-
     /// Returns the tasks that changed since a time, a page at a time.
     async fn changed(
         &self,
@@ -153,25 +111,25 @@ pub trait Tracker: Send + Sync {
     /// Returns the tasks of a project that match a filter, the latest changes first.
     async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
         let _ = (project, filter);
-        Err(unsupported("listing issues"))
+        Err(TrackerError::unsupported("listing issues"))
     }
 
     /// Creates a task. With a `key` that was used before, returns the task that it was used for.
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
         let _ = new;
-        Err(unsupported("making issues"))
+        Err(TrackerError::unsupported("making issues"))
     }
 
     /// Returns the task that was created with this `key`, if there is one, for a dry run of an import.
     async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
         let _ = (project, key);
-        Err(unsupported("finding issues by their mark"))
+        Err(TrackerError::unsupported("finding issues by their mark"))
     }
 
     /// Changes a task. An empty change is no error.
     async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
         let _ = (task, edit);
-        Err(unsupported("editing issues"))
+        Err(TrackerError::unsupported("editing issues"))
     }
 
     /// Adds a comment in the name of an author. `key` marks it as ours, so that a repeated call leaves one, and
@@ -199,43 +157,4 @@ pub trait Tracker: Send + Sync {
 
     /// Verifies a webhook's signature and returns what to look at. Unsigned calls are refused.
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError>;
-
-    /// Returns the quota from the last responses.
-    fn quota(&self) -> Option<Quota>;
-}
-
-/// The reason why a tracker, or a forge, did not answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrackerError {
-    #[error("{what} was not found")]
-    NotFound { what: String },
-    /// The request is invalid, or impossible at present: the caller has to change it.
-    #[error("{why}")]
-    Refused { why: String },
-    #[error("{what} is not possible here")]
-    Unsupported { what: String },
-    #[error("access to {what} was denied; check the token and its scopes")]
-    Denied { what: String },
-    /// A rate limit, which some services report as a denial.
-    #[error("the quota is used up; it is asked again in {} s", .after.as_secs())]
-    Limited { after: Duration },
-    #[error("the webhook was refused: {why}")]
-    BadWebhook { why: String },
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl TrackerError {
-    pub fn not_found(what: impl Into<String>) -> TrackerError {
-        TrackerError::NotFound { what: what.into() }
-    }
-
-    pub fn refused(why: impl Into<String>) -> TrackerError {
-        TrackerError::Refused { why: why.into() }
-    }
-}
-
-pub(crate) fn unsupported(what: &str) -> TrackerError {
-    TrackerError::Unsupported { what: what.to_owned() }
 }

@@ -5,7 +5,7 @@ use ao_core::Refusal;
 use ao_daemon::looks::LookError;
 use ao_daemon::{DaemonError, ErrorKind};
 use ao_engine::AskError;
-use ao_ports::{ScmError, TrackerError};
+use ao_ports::ServiceError;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
@@ -32,8 +32,8 @@ impl From<AskError> for Failure {
     }
 }
 
-impl From<TrackerError> for Failure {
-    fn from(err: TrackerError) -> Failure {
+impl From<ServiceError> for Failure {
+    fn from(err: ServiceError) -> Failure {
         forge_problem(&err).into()
     }
 }
@@ -52,20 +52,20 @@ fn engine_problem(err: AskError) -> Problem {
 }
 
 /// Returns the problem for what a forge or a tracker did not do.
-fn forge_problem(err: &TrackerError) -> Problem {
+fn forge_problem(err: &ServiceError) -> Problem {
     let (status, word) = forge_status(err);
     Problem::new(status, word, err.to_string())
 }
 
-fn forge_status(err: &TrackerError) -> (u16, &'static str) {
+fn forge_status(err: &ServiceError) -> (u16, &'static str) {
     match err {
-        TrackerError::NotFound { .. } => (404, "not-found"),
-        TrackerError::Refused { .. } => (422, "refused"),
-        TrackerError::Unsupported { .. } => (501, "unsupported"),
-        TrackerError::Denied { .. } => (403, "forge-denied"),
-        TrackerError::Limited { .. } => (429, FORGE_LIMITED),
-        TrackerError::BadWebhook { .. } => (400, "bad-webhook"),
-        TrackerError::Failed(_) => (502, "forge-failed"),
+        ServiceError::NotFound { .. } => (404, "not-found"),
+        ServiceError::Refused { .. } => (422, "refused"),
+        ServiceError::Unsupported { .. } => (501, "unsupported"),
+        ServiceError::Denied { .. } => (403, "forge-denied"),
+        ServiceError::Limited { .. } => (429, FORGE_LIMITED),
+        ServiceError::BadWebhook { .. } => (400, "bad-webhook"),
+        ServiceError::Failed(_) => (502, "forge-failed"),
     }
 }
 
@@ -134,15 +134,6 @@ impl From<DaemonError> for Failure {
 impl From<LookError> for Failure {
     fn from(err: LookError) -> Failure {
         DaemonError::from(err).into()
-    }
-}
-
-impl From<ScmError> for Failure {
-    fn from(err: ScmError) -> Failure {
-        match err {
-            ScmError::Forge(err) => err.into(),
-            ScmError::Failed(why) => Problem::new(502, "forge-failed", why).into(),
-        }
     }
 }
 

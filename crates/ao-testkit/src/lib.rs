@@ -33,7 +33,9 @@ mod universe;
 mod watch;
 mod world;
 
-pub use fakes::{ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, WallClock};
+pub use fakes::{
+    ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, SimPortBench, WallClock,
+};
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;
 pub use outside::AgentBehaviour;

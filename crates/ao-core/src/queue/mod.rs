@@ -42,7 +42,7 @@ pub(crate) use evolve::evolve;
 pub use lane::{Lane, LanePart, LaneState};
 pub(crate) use of_project::decide_in_project;
 pub use request::{HeadBranch, LandingStrategy, MergeRequest};
-pub use rules::{BranchUpdate, QueueRules};
+pub use rules::{BranchUpdate, MergeAbilities, QueueRules};
 
 /// The number of times an entry's work may break through no fault of its own before the entry is given up.
 pub const MAX_TRIES: u32 = 3;

@@ -1,6 +1,6 @@
 //! Decides inputs for the queues of a project, by its policy and its pull requests.
 
-use super::{MergeQueue, MergeRequest, QueueContext, QueueInput, decide};
+use super::{MergeAbilities, MergeQueue, MergeRequest, QueueContext, QueueInput, decide};
 use crate::event::Event;
 use crate::outside::one_line;
 use crate::policy::{POLICY_FILE, RuleVerdict};
@@ -34,6 +34,7 @@ fn decide_in_queue(
     queue: &MergeQueue,
     input: &QueueInput,
 ) -> Result<Vec<super::QueueEvent>, Refusal> {
+    let merges = project.config.merge_limits.unwrap_or(MergeAbilities::ALL);
     let branch = queue.branch.as_ref().unwrap_or(&project.config.default_branch);
     let judged = |pull: &PullId, head: &Commit, request: Option<&MergeRequest>, tested: bool| {
         let known = match state.pulls.get(pull) {
@@ -47,6 +48,9 @@ fn decide_in_queue(
             Some(known) => known,
             None => return Err("it is not known".into()),
         };
+        if let Some(why) = merges.objection(request.is_none_or(MergeRequest::runs_checks)) {
+            return Err(why.to_owned());
+        }
         // A landing ahead of it moves its base, and its checks start again, although the merge result was already
         // tested.
         let waits = tested && matches!(known.green(), ChecksVerdict::Waiting { .. });
@@ -78,8 +82,12 @@ fn decide_in_queue(
         let known = state.pulls.get(pull).filter(|_| queue.branch.is_none());
         known.is_some_and(|known| known.facts.size.files.iter().any(|file| file == POLICY_FILE))
     };
+    let mut rules = project.config.merge_queue.clone().unwrap_or_default();
+    if !merges.batches {
+        rules.batch = 1;
+    }
     let context = QueueContext {
-        rules: project.config.merge_queue.clone().unwrap_or_default(),
+        rules,
         asks: state.asks_before_merge(id),
         allowed: &|pull, head, request| judged(pull, head, request, false),
         still_allowed: &|pull, head, request| judged(pull, head, request, true),

@@ -248,7 +248,7 @@ impl Desk {
             let tries = errand.tries;
             let input = match run(&errand.order) {
                 Ok(outcome) => ErrandInput::Done { tries, outcome },
-                Err(why) => ErrandInput::Failed { tries, why, again: false },
+                Err(why) => ErrandInput::Failed { tries, why, again: None },
             };
             ordered.push(errand.order);
             self.take(Input::Errand { errand: errand.id, input });

@@ -95,9 +95,22 @@ fn whoever_could_not_be_asked_has_not_agreed() {
     let mut desk = desk(&[HookPoint::BeforeAssign]);
     let session = desk.spawn("1");
     let errand = desk.state.errands.values().next().unwrap().clone();
-    let input = ErrandInput::Failed { tries: 0, why: "no shell".into(), again: false };
+    let input = ErrandInput::Failed { tries: 0, why: "no shell".into(), again: None };
     desk.take(Input::Errand { errand: errand.id, input });
     assert!(desk.status(session).contains("it could not be run: no shell"), "{}", desk.status(session));
+}
+
+#[test]
+fn a_job_is_not_retried_before_the_time_that_a_service_has_named() {
+    for (least, wait) in [(Duration::ZERO, 1), (Duration::from_secs(900), 900)] {
+        let mut desk = desk(&[HookPoint::BeforeAssign]);
+        desk.spawn("1");
+        let errand = desk.state.errands.values().next().unwrap().clone();
+        let input = ErrandInput::Failed { tries: 0, why: "a limit".into(), again: Some(least) };
+        desk.take(Input::Errand { errand: errand.id, input });
+        let again_at = desk.state.errands[&errand.id].again_at;
+        assert_eq!(again_at, Some(desk.now + Duration::from_secs(wait)));
+    }
 }
 
 #[test]

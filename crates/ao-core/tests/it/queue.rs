@@ -6,10 +6,13 @@ use ao_core::errand::JobOrder;
 use ao_core::policy::{MergeRule, Policy};
 use ao_core::project::{Landing, ProjectConfig, ProjectInput};
 use ao_core::pull::{
-    AuthorFacts, AuthorStanding, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict,
+    AuthorFacts, AuthorStanding, CheckState, Mergeable, PullFacts, PullInput, PullState, ReviewFacts,
+    ReviewVerdict,
 };
-use ao_core::queue::{BranchUpdate, LandingStrategy, MergeRequest, QueueInput, QueueRules, TestOutcome};
-use ao_core::{Commit, Effect, Event, Input, Refusal, Scope, SessionId, wants};
+use ao_core::queue::{
+    BranchUpdate, LandingStrategy, MergeAbilities, MergeRequest, QueueInput, QueueRules, TestOutcome,
+};
+use ao_core::{Commit, Effect, Event, Input, PullId, Refusal, Scope, SessionId, wants};
 
 use crate::desk::{Desk, app};
 use crate::incidents::{facts, listen, pull, with_pull};
@@ -267,6 +270,70 @@ fn keep_up(desk: &mut Desk, update: BranchUpdate) {
     config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
     let input = ProjectInput::Configure(Box::new(config));
     desk.take(Input::Project { project: app(), input });
+}
+
+fn at_forge(desk: &mut Desk, limits: MergeAbilities) {
+    let mut config =
+        ProjectConfig { path: "~/app".into(), default_branch: "main".into(), ..Default::default() };
+    config.merge_queue = Some(QueueRules { batch: 4, ..QueueRules::default() });
+    config.merge_limits = Some(limits);
+    desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
+}
+
+#[test]
+fn a_forge_that_cannot_pin_what_was_tested_merges_only_for_a_person_who_wants_no_test() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    approved(&mut desk, CheckState::Passed);
+    let head = Commit::new("c1");
+    let refused = |desk: &mut Desk, input: QueueInput| {
+        desk.try_take(Input::Queue { project: app(), input }).unwrap_err().to_string()
+    };
+    let now = |over: &[MergeRule]| QueueInput::MergeNow {
+        pull: pull(),
+        head: head.clone(),
+        request: MergeRequest {
+            by: "ann".into(),
+            over: over.iter().copied().collect(),
+            ..Default::default()
+        },
+    };
+    let queue = || QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 };
+    let head_only = MergeAbilities { pins_head: true, ..MergeAbilities::NONE };
+    for limits in [head_only, MergeAbilities { pins_tree: false, ..MergeAbilities::ALL }] {
+        at_forge(&mut desk, limits);
+        for input in [queue(), now(&[])] {
+            let why = refused(&mut desk, input);
+            assert!(why.contains("cannot merge exactly what was tested"), "{why}");
+        }
+    }
+    at_forge(&mut desk, MergeAbilities::NONE);
+    let why = refused(&mut desk, now(&[MergeRule::Checks]));
+    assert!(why.contains("cannot merge exactly what was judged"), "{why}");
+    at_forge(&mut desk, head_only);
+    say(&mut desk, now(&[MergeRule::Checks]));
+    assert!(matches!(&wants(&desk.state, &Scope::Project(app()))[..], [Effect::TestMerge { .. }]));
+}
+
+#[test]
+fn without_batches_each_entry_has_a_lane_of_its_own() {
+    for (batches, lanes) in [(true, vec![2]), (false, vec![1, 1])] {
+        let mut desk = Desk::new();
+        with_pull(&mut desk);
+        at_forge(&mut desk, MergeAbilities { batches, ..MergeAbilities::ALL });
+        approved(&mut desk, CheckState::Passed);
+        let seen = desk.state.pulls[&pull()].facts.clone();
+        let other = PullId { number: 99, ..pull() };
+        let input = PullInput::Seen(Box::new(PullFacts { head_branch: "other".into(), ..seen }));
+        desk.take(Input::Pull { pull: other.clone(), input });
+        say(&mut desk, QueueInput::Pause { why: "both at once".into() });
+        for pull in [pull(), other] {
+            say(&mut desk, QueueInput::Enqueue { pull, head: Commit::new("c1"), priority: 0 });
+        }
+        say(&mut desk, QueueInput::Resume {});
+        let queue = &desk.state.projects[&app()].queue;
+        assert_eq!(queue.lanes.iter().map(|lane| lane.parts.len()).collect::<Vec<_>>(), lanes);
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl DaemonJobs {
     async fn look_again(&self, task: &TaskId) -> Result<Option<ErrandOutcome>, ErrandError> {
         match self.deps.looks.task(task, TaskReceiver::Engine).await {
             Ok(_) => {}
-            Err(LookError::Forge(TrackerError::NotFound { .. })) => return Ok(Some(done("it is gone"))),
+            Err(LookError::Service(TrackerError::NotFound { .. })) => return Ok(Some(done("it is gone"))),
             Err(err) => return Err(not_seen(err)),
         }
         let (picked, now) = (task.clone(), self.deps.clock.now());
@@ -75,7 +75,7 @@ fn is_closed(err: &DaemonError) -> bool {
 /// Returns what a failed look means for a job.
 pub(super) fn not_seen(err: LookError) -> ErrandError {
     match err {
-        LookError::Forge(err) => fault(err),
+        LookError::Service(err) => fault(err),
         LookError::Engine(err) => stopping(err),
         LookError::NoForge(why) | LookError::NoTracker(why) => ErrandError::Never(why),
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ao_core::hook::{Hook, HookLanding, HookPoint, HookSubject, document};
 use ao_core::{ProjectId, SessionId};
-use ao_ports::ErrandError;
 
 use super::{BY_HAND, DaemonJobs, HookLog, HookQuestion, HookRan};
 use crate::error::{DaemonError, ErrorKind};
@@ -85,10 +84,9 @@ impl DaemonJobs {
     async fn ask_by_hand(&self, asked: &HookQuestion) -> Result<Vec<HookRan>, DaemonError> {
         let id = format!("{BY_HAND}{:08x}", fastrand::u32(..));
         self.ask(asked, &id).await.map_err(|err| {
-            let (ErrandError::InTheWay(why) | ErrandError::Later(why) | ErrandError::Never(why)) = err;
             DaemonError::new(
                 ErrorKind::HookNotRun,
-                format!("the hook `{}` could not be run: {why}", asked.point),
+                format!("the hook `{}` could not be run: {err}", asked.point),
             )
         })
     }

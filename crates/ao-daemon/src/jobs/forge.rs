@@ -5,7 +5,9 @@ use std::time::Duration;
 use ao_core::errand::ErrandOutcome;
 use ao_core::pull::{AuthorStanding, PullState};
 use ao_core::{Commit, ProjectId, PullId};
-use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
+use ao_ports::{
+    CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ScmChecks, ServiceError, ThreadReply,
+};
 
 use super::done;
 
@@ -26,10 +28,10 @@ pub(super) async fn rerun(
     if let Some(said) = moved(scm, pull, commit).await? {
         return Ok(done(said));
     }
-    match scm.rerun(pull, commit, check).await {
+    match scm.need_checks().map_err(fault)?.rerun(pull, commit, check).await {
         Ok(()) => Ok(done(format!("`{check}` runs again"))),
         // It may have moved in between.
-        Err(err @ TrackerError::Refused { .. }) => match moved(scm, pull, commit).await? {
+        Err(err @ ServiceError::Refused { .. }) => match moved(scm, pull, commit).await? {
             Some(said) => Ok(done(said)),
             None => Err(fault(err)),
         },
@@ -50,11 +52,12 @@ pub(super) async fn check_base(
         checks: vec![check.to_owned()],
         again: false,
     };
-    let runs = scm.check(&order).await.map_err(fault)?;
+    let checks = scm.need_checks().map_err(fault)?;
+    let runs = checks.check(&order).await.map_err(fault)?;
     let Some(run) = runs.into_iter().next() else {
         return Err(ErrandError::Never(format!("the forge has no check `{check}`")));
     };
-    let run = tokio::time::timeout(CHECKED_WITHIN, over(scm, run))
+    let run = tokio::time::timeout(CHECKED_WITHIN, over(checks, run))
         .await
         .map_err(|_| ErrandError::Never(format!("`{check}` did not end on {commit}")))??;
     let why = run.why.clone().unwrap_or_default();
@@ -83,7 +86,7 @@ pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<Erran
     if spoke {
         reply.text = String::new();
     }
-    scm.reply(&reply).await.map_err(fault)?;
+    scm.need_reviews().map_err(fault)?.reply(&reply).await.map_err(fault)?;
     Ok(done(if reply.resolve { "answered, and resolved" } else { "answered" }))
 }
 
@@ -99,10 +102,10 @@ async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<Str
 }
 
 /// Waits until a run is over, by its output and not by asking all the time.
-async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError> {
+async fn over(checks: &dyn ScmChecks, mut run: CheckRun) -> Result<CheckRun, ErrandError> {
     let mut from = 0;
     while !run.state.is_over() {
-        match scm.check_log(&run.id, from, PART, true).await {
+        match checks.check_log(&run.id, from, PART, true).await {
             Ok(part) if !part.ended && part.next > from => {
                 from = part.next;
                 continue;
@@ -110,20 +113,18 @@ async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError>
             // Its output has ended or cannot be read; its result follows in a moment.
             Ok(_) | Err(_) => tokio::time::sleep(ASKED_EVERY).await,
         }
-        run = scm.run(&run.id).await.map_err(fault)?;
+        run = checks.run(&run.id).await.map_err(fault)?;
     }
     Ok(run)
 }
 
-/// Returns what a refusal of a forge means for a job.
-pub(super) fn fault(err: TrackerError) -> ErrandError {
-    match err {
-        TrackerError::Limited { .. } | TrackerError::Failed(_) => ErrandError::Later(err.to_string()),
-        TrackerError::NotFound { .. }
-        | TrackerError::Refused { .. }
-        | TrackerError::Unsupported { .. }
-        | TrackerError::Denied { .. }
-        | TrackerError::BadWebhook { .. } => ErrandError::Never(err.to_string()),
+/// Returns what a refusal of a forge or a tracker means for a job.
+pub(super) fn fault(err: ServiceError) -> ErrandError {
+    let why = err.to_string();
+    match err.limited_for() {
+        Some(after) => ErrandError::Limited { why, after },
+        None if err.may_pass() => ErrandError::Later(why),
+        None => ErrandError::Never(why),
     }
 }
 

@@ -59,9 +59,9 @@ async fn named(
     if !landed || branch.is_some_and(|branch| branch != facts.base_branch) {
         return Ok(None);
     }
-    let words = match scm.words(pull).await {
-        Err(TrackerError::Unsupported { .. }) => facts.title.clone(),
-        words => words.map_err(fault)?,
+    let words = match scm.reviews() {
+        Some(reviews) => reviews.words(pull).await.map_err(fault)?,
+        None => facts.title.clone(),
     };
     Ok(Some(settled_by(&words, &pull.project)))
 }
@@ -70,7 +70,7 @@ async fn named(
 async fn close(looks: &ProjectLooks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
     let open = match looks.task(task, TaskReceiver::EngineIfKnown).await {
         Ok(seen) => !seen.facts.closed,
-        Err(LookError::Forge(TrackerError::NotFound { .. })) => return Ok(false),
+        Err(LookError::Service(TrackerError::NotFound { .. })) => return Ok(false),
         Err(err) => return Err(not_seen(err)),
     };
     if open {

@@ -9,7 +9,7 @@ use ao_core::session::{Session, SessionInput};
 use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
 use ao_engine::AskError;
-use ao_ports::{HintReceiver as _, LookHint, TaskFilter, TaskSeen, Tracker, TrackerError};
+use ao_ports::{HintReceiver as _, LookHint, ServiceError, TaskFilter, TaskSeen, Tracker, TrackerError};
 use tokio::task::{Id, JoinSet};
 
 use super::ProjectLooks;
@@ -25,8 +25,9 @@ pub enum LookError {
     NoForge(String),
     #[error("{0}")]
     NoTracker(String),
+    /// The forge or the tracker did not do it.
     #[error(transparent)]
-    Forge(#[from] TrackerError),
+    Service(#[from] ServiceError),
     #[error(transparent)]
     Engine(#[from] AskError),
 }
@@ -95,7 +96,7 @@ impl ProjectLooks {
                         let known = self.tasks_of(&project).await.unwrap_or_default();
                         tasks.extend(left_to_ask(known, seen.as_ref().ok()));
                         // Where there are no issues, the pull requests may still have to be asked for again.
-                        if let Err(err @ (LookError::Forge(_) | LookError::Engine(_))) = &seen {
+                        if let Err(err @ (LookError::Service(_) | LookError::Engine(_))) = &seen {
                             self.settled::<()>(LookHint::Project(project), Err(err));
                         }
                     }
@@ -138,7 +139,11 @@ impl ProjectLooks {
 
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
     pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
-        let LookResult { seen, unread } = self.look_and_tell(pulls).await?;
+        let looked = self.look_and_tell(pulls).await;
+        if let (Err(err), Some(first)) = (&looked, pulls.first()) {
+            self.note_limit(&first.project, err);
+        }
+        let LookResult { seen, unread } = looked?;
         unread.into_iter().for_each(|pull| self.asked.again(LookHint::Pull(pull)));
         Ok(seen)
     }
@@ -228,7 +233,7 @@ impl ProjectLooks {
         for task in concerned.await? {
             match self.task(&task, TaskReceiver::Engine).await {
                 // It does not affect the work on it, but no new work starts.
-                Ok(_) | Err(LookError::Forge(TrackerError::NotFound { .. })) => {}
+                Ok(_) | Err(LookError::Service(TrackerError::NotFound { .. })) => {}
                 Err(err) => return Err(err),
             }
         }
@@ -330,9 +335,19 @@ impl ProjectLooks {
             }
             Err(err) => {
                 tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
+                self.note_limit(hint.project(), err);
                 self.asked.again(hint);
                 None
             }
+        }
+    }
+
+    /// Leaves a project alone for as long as its forge or tracker asks.
+    pub(crate) fn note_limit(&self, project: &ProjectId, err: &LookError) {
+        if let LookError::Service(err) = err
+            && let Some(after) = err.limited_for()
+        {
+            self.asked.limit(project, after);
         }
     }
 }

@@ -2,18 +2,18 @@
 //! handed to one, and so before it is stored there, and as soon as one returns a text, which may come from a commit,
 //! a file of the repository or another service.
 //!
-//! Returned as they are, and stored nowhere: diffs in which policies look for secrets ([`Scm::diff_at`]), and texts
-//! that are only searched for names of issues ([`Scm::words`]).
+//! Returned as they are, and stored nowhere: diffs in which policies look for secrets ([`ScmReviews::diff_at`]), texts
+//! that are only searched for names of issues ([`ScmReviews::words`]), and policies ([`Scm::file_at`]).
 
 use std::sync::Arc;
 
 use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeOrder, MergeOutcome, MovedBase,
-    NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter,
-    Scm, ScmAbilities, ScmError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome,
-    ThreadReply, TidyOrder, Tracker, TrackerAbilities, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeAbilities, MergeOrder,
+    MergeOutcome, MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter,
+    PullRow, RunFilter, Scm, ScmChecks, ScmError, ScmReviews, ServiceError, TaskEdit, TaskFilter, TaskPage,
+    TaskSeen, TestOrder, TestOutcome, ThreadReply, TidyOrder, Tracker, TrackerError, Webhook,
 };
 use ao_process::Secrets;
 use async_trait::async_trait;
@@ -76,25 +76,16 @@ impl MaskTexts for () {
     fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
 }
 
-impl MaskTexts for TrackerError {
+impl MaskTexts for ServiceError {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         match self {
-            TrackerError::NotFound { what: text }
-            | TrackerError::Refused { why: text }
-            | TrackerError::Unsupported { what: text }
-            | TrackerError::Denied { what: text }
-            | TrackerError::BadWebhook { why: text }
-            | TrackerError::Failed(text) => pass(text),
-            TrackerError::Limited { .. } => {}
-        }
-    }
-}
-
-impl MaskTexts for ScmError {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        match self {
-            ScmError::Forge(err) => err.each(pass),
-            ScmError::Failed(text) => pass(text),
+            ServiceError::NotFound { what: text }
+            | ServiceError::Refused { why: text }
+            | ServiceError::Unsupported { what: text }
+            | ServiceError::Denied { what: text }
+            | ServiceError::BadWebhook { why: text }
+            | ServiceError::Failed(text) => pass(text),
+            ServiceError::Limited { .. } => {}
         }
     }
 }
@@ -215,10 +206,6 @@ impl MaskTexts for MergeOutcome {
 
 #[async_trait]
 impl Tracker for MaskedPort<dyn Tracker> {
-    fn abilities(&self) -> TrackerAbilities {
-        self.0.abilities()
-    }
-
     async fn changed(
         &self,
         project: &ProjectId,
@@ -273,39 +260,53 @@ impl Tracker for MaskedPort<dyn Tracker> {
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         self.0.webhook(webhook).await
     }
-
-    fn quota(&self) -> Option<Quota> {
-        self.0.quota()
-    }
 }
 
 #[async_trait]
 impl Scm for MaskedPort<dyn Scm> {
-    fn abilities(&self) -> ScmAbilities {
-        self.0.abilities()
+    fn merge_abilities(&self) -> MergeAbilities {
+        self.0.merge_abilities()
     }
 
-    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        self.0.reviews().map(|_| self as &dyn ScmReviews)
+    }
+
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        self.0.checks().map(|_| self as &dyn ScmChecks)
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         self.0.open(&new.clone().masked()).await
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         self.0.pulls(pulls).await.masked()
     }
 
-    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         self.0.open_pulls(project).await
     }
 
-    async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
+    async fn base(&self, project: &ProjectId) -> Result<BaseView, ScmError> {
         self.0.base(project).await
     }
 
-    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
+    async fn file_at(
+        &self,
+        project: &ProjectId,
+        commit: &Commit,
+        path: &str,
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        self.0.file_at(project, commit, path, limit).await
+    }
+
+    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, ScmError> {
         self.0.confirm_repository(project).await
     }
 
-    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
+    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, ScmError> {
         self.0.tidy(project, order).await.masked()
     }
 
@@ -317,28 +318,31 @@ impl Scm for MaskedPort<dyn Scm> {
         self.0.merge(order).await.masked()
     }
 
-    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
-        self.0.rerun(pull, head, check).await
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
+        self.0.watch(hints).await;
     }
 
-    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
-        self.0.reply(&reply.clone().masked()).await
+    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+        self.0.webhook(webhook).await
+    }
+}
+
+#[async_trait]
+impl ScmReviews for MaskedPort<dyn Scm> {
+    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
+        self.0.need_reviews()?.list(project, filter).await.masked()
     }
 
-    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, TrackerError> {
-        self.0.list(project, filter).await.masked()
+    async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
+        self.0.need_reviews()?.show(pull).await.masked()
     }
 
-    async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
-        self.0.show(pull).await.masked()
+    async fn words(&self, pull: &PullId) -> Result<String, ScmError> {
+        self.0.need_reviews()?.words(pull).await
     }
 
-    async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
-        self.0.words(pull).await
-    }
-
-    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
-        self.0.diff(pull, limit).await.masked()
+    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, ScmError> {
+        self.0.need_reviews()?.diff(pull, limit).await.masked()
     }
 
     async fn diff_at(
@@ -347,16 +351,16 @@ impl Scm for MaskedPort<dyn Scm> {
         head: &Commit,
         base: &Commit,
         limit: usize,
-    ) -> Result<String, TrackerError> {
-        self.0.diff_at(pull, head, base, limit).await
+    ) -> Result<String, ScmError> {
+        self.0.need_reviews()?.diff_at(pull, head, base, limit).await
     }
 
-    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
-        self.0.edit(pull, &edit.clone().masked()).await.masked()
+    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), ScmError> {
+        self.0.need_reviews()?.edit(pull, &edit.clone().masked()).await.masked()
     }
 
-    async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
-        self.0.comment(&comment.clone().masked()).await
+    async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
+        self.0.need_reviews()?.comment(&comment.clone().masked()).await
     }
 
     async fn edit_comment(
@@ -365,12 +369,16 @@ impl Scm for MaskedPort<dyn Scm> {
         comment: &str,
         by: &AuthorFacts,
         body: &str,
-    ) -> Result<(), TrackerError> {
-        self.0.edit_comment(pull, comment, by, &known().mask(body)).await
+    ) -> Result<(), ScmError> {
+        self.0.need_reviews()?.edit_comment(pull, comment, by, &known().mask(body)).await
     }
 
-    async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
-        self.0.review(&review.clone().masked()).await
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
+        self.0.need_reviews()?.reply(&reply.clone().masked()).await
+    }
+
+    async fn review(&self, review: &NewReview) -> Result<String, ScmError> {
+        self.0.need_reviews()?.review(&review.clone().masked()).await
     }
 
     async fn resolve(
@@ -379,35 +387,30 @@ impl Scm for MaskedPort<dyn Scm> {
         thread: &str,
         by: &AuthorFacts,
         resolved: bool,
-    ) -> Result<(), TrackerError> {
-        self.0.resolve(pull, thread, by, resolved).await
+    ) -> Result<(), ScmError> {
+        self.0.need_reviews()?.resolve(pull, thread, by, resolved).await
+    }
+}
+
+#[async_trait]
+impl ScmChecks for MaskedPort<dyn Scm> {
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
+        self.0.need_checks()?.rerun(pull, head, check).await
     }
 
-    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
-        self.0.runs(filter).await.masked()
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
+        self.0.need_checks()?.runs(filter).await.masked()
     }
 
-    async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
-        self.0.run(run).await.masked()
+    async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
+        self.0.need_checks()?.run(run).await.masked()
     }
 
-    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
-        self.0.check(order).await.masked()
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
+        self.0.need_checks()?.check(order).await.masked()
     }
 
-    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
-        self.0.check_log(run, from, limit, wait).await
-    }
-
-    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
-        self.0.watch(hints).await;
-    }
-
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        self.0.webhook(webhook).await
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        self.0.quota()
+    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
+        self.0.need_checks()?.check_log(run, from, limit, wait).await
     }
 }

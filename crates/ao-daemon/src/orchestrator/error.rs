@@ -1,7 +1,7 @@
 //! Errors of the orchestrator.
 
 use ao_engine::AskError;
-use ao_ports::{RuntimeError, TrackerError, WorkspaceError};
+use ao_ports::{RuntimeError, ServiceError, WorkspaceError};
 
 use super::tasks::PlanError;
 
@@ -26,7 +26,7 @@ pub enum OrchestratorError {
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     #[error(transparent)]
-    Forge(#[from] TrackerError),
+    Forge(#[from] ServiceError),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error("{0}")]

@@ -6,7 +6,7 @@ use ao_core::session::SessionRole;
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, PullId, Refusal, TaskId};
 use ao_engine::AskError;
-use ao_ports::{PullDetail, TaskSeen, TrackerError};
+use ao_ports::{PullDetail, ScmError, TaskSeen, TrackerError};
 
 use super::{OutsideFacts, SpawnDraft, SpawnOrders};
 use crate::config::InForce;
@@ -39,11 +39,12 @@ impl SpawnOrders {
             && let Ok(scm) = self.looks.scm(&project)
         {
             let pull = PullId { project, number };
-            let detail = scm.show(&pull).await?;
-            if detail.facts.state != PullState::Open {
+            let seen = scm.pulls(std::slice::from_ref(&pull)).await?.into_iter().next();
+            let (_, facts) = seen.ok_or_else(|| ScmError::not_found(format!("the pull request `{pull}`")))?;
+            if facts.state != PullState::Open {
                 return Err(DaemonError::new(ErrorKind::PullOver, format!("{pull} is not open any more")));
             }
-            outside.pull_branch = Some(detail.facts.head_branch);
+            outside.pull_branch = Some(facts.head_branch);
         }
         Ok(outside)
     }
@@ -116,7 +117,7 @@ impl NotRead {
                 return NotRead::Unasked(DaemonError::new(ErrorKind::NoTracker, what));
             }
             LookError::Engine(err) => return NotRead::Refused(err.into()),
-            LookError::Forge(err) => err,
+            LookError::Service(err) => err,
         };
         match &err {
             TrackerError::NotFound { .. } => {

@@ -9,8 +9,8 @@ use ao_core::queue::QueueInput;
 use ao_core::{Commit, Input, ProjectId, PullId, codec};
 use ao_engine::AdapterSet;
 use ao_ports::{
-    LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
-    ThreadReply, TrackerError, Webhook,
+    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
+    ScmReviews, TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
 
@@ -108,20 +108,42 @@ impl Green {
 
 #[async_trait]
 impl Scm for Green {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities { pinned_merge: true, ..ScmAbilities::default() }
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::ALL
     }
 
-    async fn open(&self, _: &NewPull) -> Result<PullId, TrackerError> {
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        None
+    }
+
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        None
+    }
+
+    async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
         unreachable!("nobody opens one")
     }
 
-    async fn pulls(&self, _: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    async fn pulls(&self, _: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         Ok(vec![])
     }
 
-    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         Ok(vec![])
+    }
+
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView::default())
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        _: &Commit,
+        _: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        Ok(None)
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
@@ -137,19 +159,7 @@ impl Scm for Green {
         Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
     }
 
-    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
-        Ok(())
-    }
-
-    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
-        Ok(())
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
         Ok(vec![])
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
     }
 }

@@ -9,7 +9,7 @@ use ao_core::incident::Subject;
 use ao_core::notice::{Notice, NoticeEvent, NoticeHold, NoticeLevel};
 use ao_core::{Event, Input, Timestamp};
 use ao_engine::Options;
-use ao_ports::{Notifier, NotifierAbilities, NotifyError};
+use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 use camino::Utf8Path;
 
@@ -26,10 +26,6 @@ struct Channel {
 
 #[async_trait]
 impl Notifier for Channel {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities::default()
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         if self.hangs {
             pending::<()>().await;

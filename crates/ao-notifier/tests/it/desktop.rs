@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use ao_core::notice::NoticeLevel;
 use ao_ports::{Notifier, NotifyError};
+use ao_testkit::contract::notifier::NotifierBench;
+use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -209,4 +211,44 @@ async fn a_click_opens_what_the_notice_is_about() {
     };
     timeout(SOON, came).await.unwrap();
     assert_eq!(fs::read_to_string(&opened).unwrap(), "http://127.0.0.1:3000/#/s/app-3\n");
+}
+
+/// The desktop on the bench of the port's contract: without a stand-in, no notice is shown.
+struct DesktopBench {
+    bus: PrivateBus,
+    stand_in: Option<StandIn>,
+}
+
+impl DesktopBench {
+    async fn start() -> DesktopBench {
+        let bus = PrivateBus::start().await;
+        let stand_in = Some(StandIn::serve(&bus, &["body"]).await);
+        DesktopBench { bus, stand_in }
+    }
+}
+
+#[async_trait]
+impl NotifierBench for DesktopBench {
+    fn notifier(&self) -> Arc<dyn Notifier> {
+        let address = self.bus.address();
+        Arc::new(channel_in("desktop", &[], &[("DBUS_SESSION_BUS_ADDRESS", &address)]).unwrap())
+    }
+
+    async fn accepted(&self) -> usize {
+        self.stand_in.as_ref().map_or(0, |stand_in| stand_in.shown.lock().unwrap().len())
+    }
+
+    async fn set_working(&mut self, works: bool) {
+        match (works, self.stand_in.take()) {
+            (true, _) => self.stand_in = Some(StandIn::serve(&self.bus, &["body"]).await),
+            (false, Some(stand_in)) => stand_in.connection.close().await.unwrap(),
+            (false, None) => {}
+        }
+    }
+}
+
+mod contract {
+    use super::DesktopBench;
+
+    ao_testkit::notifier_contract!(DesktopBench::start().await);
 }

@@ -6,6 +6,7 @@ mod desktop;
 mod messages;
 mod one_hangs;
 mod others;
+mod port_contract;
 mod server;
 mod settings;
 mod support;

@@ -1,7 +1,7 @@
 //! The interface to the check runner, as far as pull requests need it.
 
 use ao_core::{Commit, ProjectId, PullId};
-use ao_ports::TrackerError;
+use ao_ports::ScmError;
 use ao_ports::{CheckRun, LogPart, RunFilter};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
@@ -13,10 +13,10 @@ use crate::checks::{Runner, RunnerError};
 #[async_trait]
 pub trait CheckService: Send + Sync {
     /// Starts checks, and returns their runs at once.
-    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError>;
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, ScmError>;
 
     /// Waits until these runs are over. Can be dropped; the runs go on.
-    async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, TrackerError>;
+    async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, ScmError>;
 
     /// Cancels the runs of a pull request, except those of this head.
     async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>);
@@ -24,12 +24,12 @@ pub trait CheckService: Send + Sync {
     /// Withdraws a request for these runs; runs without another request are cancelled.
     async fn give_up(&self, runs: &[String]);
 
-    async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError>;
+    async fn get(&self, run: &str) -> Result<Option<CheckRun>, ScmError>;
 
     /// Returns runs of a project, the newest first.
-    async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError>;
+    async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError>;
 
-    async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError>;
+    async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError>;
 
     /// Subscribes to every change of a run.
     fn subscribe(&self) -> broadcast::Receiver<CheckRun>;
@@ -37,11 +37,11 @@ pub trait CheckService: Send + Sync {
 
 #[async_trait]
 impl CheckService for Runner {
-    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, ScmError> {
         Ok(Runner::run(self, job).await?)
     }
 
-    async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, ScmError> {
         Ok(Runner::finished(self, runs).await)
     }
 
@@ -53,15 +53,15 @@ impl CheckService for Runner {
         Runner::give_up(self, runs).await;
     }
 
-    async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError> {
+    async fn get(&self, run: &str) -> Result<Option<CheckRun>, ScmError> {
         Ok(Runner::get(self, run).await)
     }
 
-    async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
         Ok(Runner::runs(self, project, filter).await?)
     }
 
-    async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
+    async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
         Ok(Runner::log(self, run, from, limit, wait).await?)
     }
 
@@ -70,14 +70,14 @@ impl CheckService for Runner {
     }
 }
 
-impl From<RunnerError> for TrackerError {
-    fn from(err: RunnerError) -> TrackerError {
+impl From<RunnerError> for ScmError {
+    fn from(err: RunnerError) -> ScmError {
         match err {
-            RunnerError::NoRun { id } => TrackerError::not_found(format!("the run `{id}`")),
+            RunnerError::NoRun { id } => ScmError::not_found(format!("the run `{id}`")),
             RunnerError::LogGone { .. } | RunnerError::NotAnObject { .. } => {
-                TrackerError::refused(err.to_string())
+                ScmError::refused(err.to_string())
             }
-            err => TrackerError::Failed(super::error_chain(&err)),
+            err => ScmError::Failed(super::error_chain(&err)),
         }
     }
 }

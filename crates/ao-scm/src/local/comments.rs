@@ -2,7 +2,7 @@
 
 use ao_core::PullId;
 use ao_core::pull::{AuthorFacts, AuthorStanding};
-use ao_ports::{CommentPlace, DiffSide, NewComment, ThreadReply, TrackerError};
+use ao_ports::{CommentPlace, DiffSide, NewComment, ScmError, ThreadReply};
 
 use super::pull_records::PullEntry;
 use super::record::{CommentRecord, EditCount, ThreadAnchor, ThreadPosition, ThreadRecord};
@@ -94,7 +94,7 @@ impl LocalScm {
             DiffSide::Old => entry.pull.fork.as_ref(),
         };
         let commit = commit.ok_or_else(|| {
-            TrackerError::refused("head and base have no commit in common, so there is no old side")
+            ScmError::refused("head and base have no commit in common, so there is no old side")
         })?;
         let context = self.repository.line(commit, path, line).await?;
         Ok(ThreadAnchor { commit: commit.clone(), path: path.to_owned(), line, side, context })
@@ -114,9 +114,9 @@ impl LocalScm {
         by: AuthorFacts,
         body: String,
         key: Option<String>,
-    ) -> Result<(), TrackerError> {
+    ) -> Result<(), ScmError> {
         if entry.pull.comments >= MOST {
-            return Err(TrackerError::refused(format!(
+            return Err(ScmError::refused(format!(
                 "there are {MOST} comments on it already, which is the most"
             )));
         }
@@ -143,12 +143,12 @@ pub(super) fn begin(entry: &mut PullEntry, begun: Option<ThreadAnchor>) -> u32 {
 }
 
 /// Refuses text beyond the limit of one pull request.
-pub(super) fn has_room(entry: &PullEntry, text: &str) -> Result<(), TrackerError> {
+pub(super) fn has_room(entry: &PullEntry, text: &str) -> Result<(), ScmError> {
     let comments = entry.threads.values().flat_map(|thread| &thread.comments);
     let commented: usize = comments.map(|comment| comment.body.len()).sum();
     let reviewed: usize = entry.pull.reviews.iter().map(|review| review.body.len()).sum();
     match commented + reviewed + text.len() > LONGEST {
-        true => Err(TrackerError::refused(format!(
+        true => Err(ScmError::refused(format!(
             "its comments have {} bytes already, and {LONGEST} are the most",
             commented + reviewed
         ))),
@@ -157,18 +157,18 @@ pub(super) fn has_room(entry: &PullEntry, text: &str) -> Result<(), TrackerError
 }
 
 /// Returns the body of a comment, which must not be empty.
-pub(super) fn comment_body(text: &str) -> Result<String, TrackerError> {
+pub(super) fn comment_body(text: &str) -> Result<String, ScmError> {
     match validate::body(text)? {
-        body if body.trim().is_empty() => Err(TrackerError::refused("a comment must not be empty")),
+        body if body.trim().is_empty() => Err(ScmError::refused("a comment must not be empty")),
         body => Ok(body),
     }
 }
 
-fn find(entry: &PullEntry, pull: &PullId, thread: &str) -> Result<u32, TrackerError> {
+fn find(entry: &PullEntry, pull: &PullId, thread: &str) -> Result<u32, ScmError> {
     let number = thread.strip_prefix('t').and_then(|number| number.parse().ok());
     number
         .filter(|number| entry.threads.contains_key(number))
-        .ok_or_else(|| TrackerError::not_found(format!("the thread `{}` of `{pull}`", thread.escape_debug())))
+        .ok_or_else(|| ScmError::not_found(format!("the thread `{}` of `{pull}`", thread.escape_debug())))
 }
 
 /// Returns the thread that has a comment with this key.

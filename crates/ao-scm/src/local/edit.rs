@@ -2,7 +2,7 @@
 
 use ao_core::PullId;
 use ao_core::pull::PullState;
-use ao_ports::{PullEdit, TrackerError};
+use ao_ports::{PullEdit, ScmError};
 
 use super::base_tip::BaseTip;
 use super::open::has_change;
@@ -62,7 +62,7 @@ impl LocalScm {
         self.start_checks(writing, entries).await
     }
 
-    fn edit_words(&self, entry: &mut PullEntry, edit: &PullEdit) -> Result<(), TrackerError> {
+    fn edit_words(&self, entry: &mut PullEntry, edit: &PullEdit) -> Result<(), ScmError> {
         let pull = &mut entry.pull;
         if let Some(title) = &edit.title {
             pull.title = validate::title(title)?;
@@ -84,12 +84,12 @@ impl LocalScm {
         let head = (entry.pull.head_branch.as_str(), entry.pull.head_repo.as_deref());
         if head == (base, None) {
             let why = format!("`{base}` is its own branch; choose another one to merge it into");
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         }
         // This one still has another base, so any match is a different pull request.
         if let Some(other) = self.open_for(head, base).map(|number| self.id(number)) {
             let why = format!("`{other}` is open for this branch and `{base}` already");
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         }
         let BaseTip { commit, remote } = self.tip_of(refs, base).await?;
         entry.pull.base_branch = base.to_owned();
@@ -102,14 +102,14 @@ impl LocalScm {
         let head = (pull.head_branch.as_str(), pull.head_repo.as_deref());
         if let Some(other) = self.open_for(head, &pull.base_branch) {
             let why = format!("`{}` is open for the same branches; go on there", self.id(other));
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         }
         let Some(head) = refs.head(&pull.head_branch, pull.head_repo.as_deref()) else {
             let why = format!(
                 "its branch `{}` is gone; bring it back with `git branch {} {}`",
                 pull.head_branch, pull.head_branch, pull.head
             );
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         };
         if pull.head != *head {
             (pull.head_author, pull.head_title) = (None, None);
@@ -123,14 +123,14 @@ impl LocalScm {
 }
 
 /// Title and body can be edited at any time. Settings for merging are fixed once the pull request is over.
-fn may_be_edited(pull: &PullId, entry: &PullEntry, edit: &PullEdit) -> Result<(), TrackerError> {
+fn may_be_edited(pull: &PullId, entry: &PullEntry, edit: &PullEdit) -> Result<(), ScmError> {
     let is_about_merging = edit.base_branch.is_some() || edit.draft.is_some();
     match &entry.pull.state {
         PullState::Merged { .. } if is_about_merging || edit.closed.is_some() => {
-            Err(TrackerError::refused(format!("`{pull}` is merged, and stays so")))
+            Err(ScmError::refused(format!("`{pull}` is merged, and stays so")))
         }
         PullState::Closed if is_about_merging && edit.closed != Some(false) => {
-            Err(TrackerError::refused(format!("`{pull}` is closed; open it again first")))
+            Err(ScmError::refused(format!("`{pull}` is closed; open it again first")))
         }
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use ao_core::PullId;
 use ao_core::pull::{AuthorFacts, AuthorStanding};
-use ao_ports::TrackerError;
+use ao_ports::ScmError;
 
 use super::pull_records::PullEntry;
 use super::record::EditCount;
@@ -20,9 +20,8 @@ impl LocalScm {
         let body = comments::comment_body(body)?;
         let mut writing = self.pulls.writing().await;
         let mut entry = PullEntry::clone(&*self.entry(pull).await?);
-        let found = find(&mut entry, id).ok_or_else(|| {
-            TrackerError::not_found(format!("the comment `{}` of `{pull}`", id.escape_debug()))
-        })?;
+        let found = find(&mut entry, id)
+            .ok_or_else(|| ScmError::not_found(format!("the comment `{}` of `{pull}`", id.escape_debug())))?;
         may_edit(by, found.by, id)?;
         if *found.body == body {
             return Ok(());
@@ -59,12 +58,12 @@ fn find<'a>(entry: &'a mut PullEntry, id: &str) -> Option<EditableText<'a>> {
 }
 
 /// Compares the standing too: an agent could have the name of a person.
-fn may_edit(by: &AuthorFacts, whose: &AuthorFacts, id: &str) -> Result<(), TrackerError> {
+fn may_edit(by: &AuthorFacts, whose: &AuthorFacts, id: &str) -> Result<(), ScmError> {
     let same = whose.is(&by.login) && whose.standing == by.standing;
     if same || by.standing == AuthorStanding::Owner {
         return Ok(());
     }
-    Err(TrackerError::refused(format!(
+    Err(ScmError::refused(format!(
         "`{id}` was written by {} ({}); only its author and the owner can edit it",
         whose.login, whose.standing
     )))

@@ -1,7 +1,7 @@
 //! Lines of a file at a commit, for threads that start on them.
 
 use ao_core::Commit;
-use ao_ports::TrackerError;
+use ao_ports::ScmError;
 
 use super::LocalError;
 use super::repository::LocalRepository;
@@ -23,7 +23,7 @@ impl LocalRepository {
         let args = ["--literal-pathspecs", "ls-tree", "-z", commit.as_str(), "--", path];
         let output = self.git.read(&args).await?;
         let short = commit.as_str().get(..10).unwrap_or_default();
-        let refused = |why: String| LocalError::from(TrackerError::refused(why));
+        let refused = |why: String| LocalError::from(ScmError::refused(why));
         let entry = output.split('\0').next().unwrap_or_default();
         let (kind, object) = match entry.split_once('\t') {
             Some((entry, found)) if found == path => {

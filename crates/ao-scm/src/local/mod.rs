@@ -53,8 +53,7 @@ use ao_git::{GitError, Queues, Settings};
 use ao_ports::CheckSpec;
 use ao_ports::StoreError;
 use ao_ports::{Clock, Records};
-use ao_ports::{HintReceiver, LookHint, TrackerError};
-use ao_ports::{LandingStrategy, ScmError};
+use ao_ports::{HintReceiver, LandingStrategy, LookHint, ScmError};
 use camino::Utf8PathBuf;
 use tokio::sync::Notify;
 
@@ -129,22 +128,13 @@ pub enum LocalError {
         err: serde_json::Error,
     },
     #[error(transparent)]
-    Forge(#[from] TrackerError),
-}
-
-impl From<LocalError> for TrackerError {
-    fn from(err: LocalError) -> TrackerError {
-        match err {
-            LocalError::Forge(err) => err,
-            err => TrackerError::Failed(error_chain(&err)),
-        }
-    }
+    Forge(#[from] ScmError),
 }
 
 impl From<LocalError> for ScmError {
     fn from(err: LocalError) -> ScmError {
         match err {
-            LocalError::Forge(err) => ScmError::Forge(err),
+            LocalError::Forge(err) => err,
             err => ScmError::Failed(error_chain(&err)),
         }
     }
@@ -249,7 +239,7 @@ impl LocalScm {
             true => self.pulls.find(pull.number).await?,
             false => None,
         };
-        found.ok_or_else(|| TrackerError::not_found(format!("the pull request `{pull}`")).into())
+        found.ok_or_else(|| ScmError::not_found(format!("the pull request `{pull}`")).into())
     }
 }
 

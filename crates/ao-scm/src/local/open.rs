@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_core::pull::{ChangeSize, Mergeable, PullState};
 use ao_core::{Commit, PullId};
-use ao_ports::{NewPull, TrackerError};
+use ao_ports::{NewPull, ScmError};
 
 use super::base_tip::{BaseTip, BaseTips};
 use super::pull_records::PullEntry;
@@ -102,16 +102,16 @@ impl LocalScm {
         open.iter().find(|entry| is_same(&entry.pull)).map(|entry| entry.pull.number)
     }
 
-    fn may_be_head(&self, head: &str, base: &str) -> Result<(), TrackerError> {
+    fn may_be_head(&self, head: &str, base: &str) -> Result<(), ScmError> {
         if head == base {
             let why = format!("`{head}` cannot be merged into itself; commit on a branch of its own");
-            return Err(TrackerError::refused(why));
+            return Err(ScmError::refused(why));
         }
         if head == self.options.default_branch {
             let why = format!(
                 "`{head}` is the default branch, which others start from; commit on a branch of its own"
             );
-            return Err(TrackerError::refused(why));
+            return Err(ScmError::refused(why));
         }
         Ok(())
     }
@@ -137,28 +137,28 @@ impl LocalScm {
 }
 
 /// Refuses a pull request that changes nothing, or has no history in common with its base.
-pub(super) fn has_change(pull: &PullRecord) -> Result<(), TrackerError> {
+pub(super) fn has_change(pull: &PullRecord) -> Result<(), ScmError> {
     let (head, base) = (&pull.head_branch, &pull.base_branch);
     if pull.unmeasured {
         let why = format!(
             "the difference between `{head}` and `{base}` cannot be computed; check the repository with `git fsck`"
         );
-        return Err(TrackerError::refused(why));
+        return Err(ScmError::refused(why));
     }
     match &pull.fork {
-        None => Err(TrackerError::refused(format!(
+        None => Err(ScmError::refused(format!(
             "`{head}` and `{base}` have no commit in common; start the branch from `{base}`"
         ))),
-        Some(fork) if *fork == pull.head => Err(TrackerError::refused(format!(
+        Some(fork) if *fork == pull.head => Err(ScmError::refused(format!(
             "`{head}` has no commit that `{base}` does not have; commit the change first"
         ))),
         Some(_) => Ok(()),
     }
 }
 
-fn no_branch(refs: &BranchRefs, branch: &str) -> TrackerError {
+fn no_branch(refs: &BranchRefs, branch: &str) -> ScmError {
     let alike = validate::alike(branch, refs.heads.keys());
-    TrackerError::refused(match alike.is_empty() {
+    ScmError::refused(match alike.is_empty() {
         true => format!("there is no branch `{branch}`, neither here nor at a remote"),
         false => format!("there is no branch `{branch}`; there is `{}`", alike.join("`, `")),
     })

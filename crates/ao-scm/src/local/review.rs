@@ -1,7 +1,7 @@
 //! Reviews: a verdict on one head, and comments that become threads.
 
 use ao_core::pull::{AuthorStanding, ReviewVerdict};
-use ao_ports::{NewReview, TrackerError};
+use ao_ports::{NewReview, ScmError};
 
 use super::pull_records::PullEntry;
 use super::record::{EditCount, PullRecord, ReviewRecord};
@@ -50,8 +50,8 @@ impl LocalScm {
     }
 }
 
-fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), TrackerError> {
-    let refused = |why: String| Err(TrackerError::refused(why));
+fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), ScmError> {
+    let refused = |why: String| Err(ScmError::refused(why));
     let id = &review.pull;
     if !pull.is_open() {
         return refused(format!("`{id}` is not open, so there is nothing to review"));

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use ao_core::pull::Mergeable;
 use ao_core::{Commit, PullId};
-use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, TrackerError};
+use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, ScmError};
 use tracing::warn;
 
 use super::check_service::CheckJob;
@@ -101,7 +101,7 @@ impl LocalScm {
                     pull.base_branch,
                     files.join(", ")
                 );
-                return Err(TrackerError::refused(why).into());
+                return Err(ScmError::refused(why).into());
             }
         };
         let job = self.job(pull, &pull.head, &pull.base, tree, checks, again).await?;
@@ -178,7 +178,7 @@ impl LocalScm {
         };
         let git = &self.repository.git;
         let unknown =
-            || TrackerError::refused(format!("there is no branch or commit `{}`", revision.escape_debug()));
+            || ScmError::refused(format!("there is no branch or commit `{}`", revision.escape_debug()));
         let short = match revision.starts_with('-') {
             true => format!("refs/heads/{revision}"),
             false => revision.clone(),
@@ -215,24 +215,24 @@ impl LocalScm {
                 "`{pull}` is at {} now; checks of an earlier head are not run again",
                 entry.pull.head
             );
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         }
         self.check_pull(&entry.pull, self.named(&[check.to_owned()])?, true).await?;
         Ok(())
     }
 
     /// Returns the checks of these names; all, if there are no names.
-    fn named(&self, names: &[String]) -> Result<Vec<CheckSpec>, TrackerError> {
+    fn named(&self, names: &[String]) -> Result<Vec<CheckSpec>, ScmError> {
         let all = &self.options.checks;
         if all.is_empty() {
             let why = format!("no checks are configured for `{}`", self.options.project);
-            return Err(TrackerError::refused(why));
+            return Err(ScmError::refused(why));
         }
         if let Some(unknown) = names.iter().find(|name| all.iter().all(|check| check.name != **name)) {
             let names: Vec<&str> = all.iter().map(|check| check.name.as_str()).collect();
             let why =
                 format!("there is no check `{}`; there are {}", unknown.escape_debug(), names.join(", "));
-            return Err(TrackerError::refused(why));
+            return Err(ScmError::refused(why));
         }
         Ok(all.iter().filter(|check| names.is_empty() || names.contains(&check.name)).cloned().collect())
     }

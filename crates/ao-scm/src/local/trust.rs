@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use ao_core::{Commit, SessionId};
 use ao_git::{ConfigFingerprint, GitError, Setting};
-use ao_ports::{BaseView, LookHint, MovedBase, RecordChange, TrackerError};
+use ao_ports::{BaseView, LookHint, MovedBase, RecordChange, ScmError};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
@@ -161,10 +161,7 @@ impl LocalScm {
     }
 
     /// Returns the tip that all decisions use, and the changes that wait for confirmation.
-    pub(super) async fn base_view(&self) -> Result<Option<BaseView>, LocalError> {
-        if self.options.witness.is_none() {
-            return Ok(None);
-        }
+    pub(super) async fn base_view(&self) -> Result<BaseView, LocalError> {
         let mut writing = self.pulls.writing().await;
         if self.is_behind() || self.has_base_moved().await {
             self.look(&mut writing).await?;
@@ -172,7 +169,7 @@ impl LocalScm {
         let refs = writing.refs.clone().unwrap_or_default();
         let tip = BaseTips::default().of(&self.repository, &refs, &self.options.default_branch).await?;
         let programs = self.trust.trusted().as_ref().map_or_else(Vec::new, |known| known.programs.clone());
-        Ok(Some(BaseView { tip: tip.map(|tip| tip.commit), held: self.trust.held(), programs }))
+        Ok(BaseView { tip: tip.map(|tip| tip.commit), held: self.trust.held(), programs })
     }
 
     /// Trusts the current state: a person has looked at it.
@@ -424,11 +421,9 @@ impl LocalScm {
     }
 
     /// Refuses to test on a base that waits for confirmation.
-    pub(super) fn may_test_on(&self, base: &Commit) -> Result<(), TrackerError> {
+    pub(super) fn may_test_on(&self, base: &Commit) -> Result<(), ScmError> {
         match self.trust.is_held(base) {
-            true => {
-                Err(TrackerError::refused(self.held_back(&self.options.default_branch).unwrap_or_default()))
-            }
+            true => Err(ScmError::refused(self.held_back(&self.options.default_branch).unwrap_or_default())),
             false => Ok(()),
         }
     }

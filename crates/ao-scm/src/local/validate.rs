@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ao_ports::TrackerError;
+use ao_ports::ScmError;
 
 const TITLE: usize = 256;
 const TEXT: usize = 64 * 1024;
@@ -11,11 +11,11 @@ const LABEL: usize = 64;
 const LABELS: usize = 32;
 
 /// Returns a title as one line, without blanks around it.
-pub(super) fn title(text: &str) -> Result<String, TrackerError> {
+pub(super) fn title(text: &str) -> Result<String, ScmError> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     if line.is_empty() {
-        return Err(TrackerError::refused("a pull request needs a title"));
+        return Err(ScmError::refused("a pull request needs a title"));
     }
     Ok(match line.chars().count() > TITLE {
         true => line.chars().take(TITLE - 1).chain(['…']).collect(),
@@ -24,21 +24,21 @@ pub(super) fn title(text: &str) -> Result<String, TrackerError> {
 }
 
 /// Returns a body of several lines. One that is too long is refused and not cut: its author can shorten it better.
-pub(super) fn body(text: &str) -> Result<String, TrackerError> {
+pub(super) fn body(text: &str) -> Result<String, ScmError> {
     if text.len() > TEXT {
         let why = format!("the text has {} bytes, and {TEXT} are the most; shorten it", text.len());
-        return Err(TrackerError::refused(why));
+        return Err(ScmError::refused(why));
     }
     if text.contains('\0') {
-        return Err(TrackerError::refused("the text has a zero byte; take it out"));
+        return Err(ScmError::refused("the text has a zero byte; take it out"));
     }
     Ok(text.trim_end().to_owned())
 }
 
-pub(super) fn labels(labels: &BTreeSet<String>) -> Result<BTreeSet<String>, TrackerError> {
+pub(super) fn labels(labels: &BTreeSet<String>) -> Result<BTreeSet<String>, ScmError> {
     let labels: BTreeSet<String> = labels.iter().map(|label| label.trim().to_owned()).collect();
     if labels.len() > LABELS {
-        return Err(TrackerError::refused(format!(
+        return Err(ScmError::refused(format!(
             "{} labels are too many; {LABELS} are the most",
             labels.len()
         )));
@@ -47,30 +47,30 @@ pub(super) fn labels(labels: &BTreeSet<String>) -> Result<BTreeSet<String>, Trac
         if label.is_empty() || label.chars().count() > LABEL || label.chars().any(char::is_control) {
             let why =
                 format!("`{}` is not a label; it has 1 to {LABEL} letters in one line", label.escape_debug());
-            return Err(TrackerError::refused(why));
+            return Err(ScmError::refused(why));
         }
     }
     Ok(labels)
 }
 
 /// Returns the name of a branch, without `refs/heads/`.
-pub(super) fn branch(name: &str) -> Result<&str, TrackerError> {
+pub(super) fn branch(name: &str) -> Result<&str, ScmError> {
     let short = name.strip_prefix("refs/heads/").unwrap_or(name);
     let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
     if short.is_empty() || short.contains("..") || short.contains("@{") || short.contains(bad) {
-        return Err(TrackerError::refused(format!("`{}` is not the name of a branch", name.escape_debug())));
+        return Err(ScmError::refused(format!("`{}` is not the name of a branch", name.escape_debug())));
     }
     Ok(short)
 }
 
 /// Returns the path of a file in the repository.
-pub(super) fn path(path: &str) -> Result<&str, TrackerError> {
+pub(super) fn path(path: &str) -> Result<&str, ScmError> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.contains('\0') || path.split('/').any(odd) {
         let why =
             format!("`{}` is not the path of a file, from the root of the repository", path.escape_debug());
-        return Err(TrackerError::refused(why));
+        return Err(ScmError::refused(why));
     }
     Ok(path)
 }

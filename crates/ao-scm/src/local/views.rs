@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_core::pull::PullState;
 use ao_core::{Commit, PullId, Timestamp};
-use ao_ports::{CommitSeen, PullDetail, PullFilter, PullFilterState, PullRow, ThreadDetail, TrackerError};
+use ao_ports::{CommitSeen, PullDetail, PullFilter, PullFilterState, PullRow, ScmError, ThreadDetail};
 
 use super::pull_records::PullEntry;
 use super::record::{PullRecord, ThreadRecord};
@@ -87,7 +87,7 @@ impl LocalScm {
             let why = format!(
                 "the commits of {pull} are no longer in the repository; `keepRescues` sets how long they are kept after a merge"
             );
-            return Err(TrackerError::refused(why).into());
+            return Err(ScmError::refused(why).into());
         }
         Ok(self.repository.diff(fork(&entry)?, head, limit).await?)
     }
@@ -104,7 +104,7 @@ impl LocalScm {
         let entry = self.entry(pull).await?;
         if (&entry.pull.head, &entry.pull.base) != (head, base) {
             let why = format!("{pull} has moved on from {head} on {base}; look at it again");
-            return Err(TrackerError::Failed(why).into());
+            return Err(ScmError::Failed(why).into());
         }
         Ok(self.repository.diff_as_text(fork(&entry)?, head, limit).await?)
     }
@@ -190,9 +190,9 @@ fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
 }
 
 /// Returns the fork point of a pull request.
-fn fork(entry: &PullEntry) -> Result<&Commit, TrackerError> {
+fn fork(entry: &PullEntry) -> Result<&Commit, ScmError> {
     entry.pull.fork.as_ref().ok_or_else(|| {
-        TrackerError::refused(format!(
+        ScmError::refused(format!(
             "`{}` and `{}` have no commit in common, so there is no difference to show",
             entry.pull.head_branch, entry.pull.base_branch
         ))

@@ -1,6 +1,6 @@
 //! Unusual repositories and hostile text.
 
-use ao_ports::{LandingStrategy, NewPull, Scm};
+use ao_ports::{LandingStrategy, NewPull, Scm, ScmReviews as _};
 
 use crate::local_support::{Desk, facts, merge, merged, new_pull, open, pull};
 

@@ -4,7 +4,7 @@ use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_core::{ProjectId, PullId, Timestamp};
 use ao_ports::{
     CheckOrder, CheckRun, CheckWhat, LandingStrategy, NewPull, PullEdit, PullFilter, PullFilterState,
-    RunState, Scm, TestOrder, TestOutcome, TidyOrder, TrackerError,
+    RunState, Scm, ScmChecks as _, ScmError, ScmReviews as _, TestOrder, TestOutcome, TidyOrder,
 };
 
 use crate::local_support::{
@@ -376,7 +376,7 @@ async fn a_run_is_found_by_its_id_unless_it_is_another_projects() {
     let foreign = CheckRun { id: "run_ff".into(), project: ProjectId::new("other"), ..known };
     desk.checks.runs.lock().unwrap().push(foreign);
     for id in ["run_ff", "run_none"] {
-        assert!(matches!(scm.run(id).await, Err(TrackerError::NotFound { .. })), "{id}");
+        assert!(matches!(scm.run(id).await, Err(ScmError::NotFound { .. })), "{id}");
     }
 }
 

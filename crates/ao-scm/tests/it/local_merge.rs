@@ -1,7 +1,7 @@
 //! Landing: three strategies, all pinned, and what happens to checkouts.
 
 use ao_core::pull::PullState;
-use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, Scm};
+use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, Scm, ScmReviews as _};
 
 use crate::local_support::{Desk, facts, in_the_way, merge, merged, open, order, refused};
 

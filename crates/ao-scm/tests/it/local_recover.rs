@@ -1,7 +1,7 @@
 //! A daemon that dies in the middle of a merge.
 
 use ao_core::pull::PullState;
-use ao_ports::{LandingStrategy, Scm};
+use ao_ports::{LandingStrategy, Scm, ScmReviews as _};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project};
 

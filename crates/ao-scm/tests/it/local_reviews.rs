@@ -2,7 +2,7 @@
 
 use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts, ReviewVerdict};
 use ao_ports::{
-    DiffSide, LandingStrategy, NewComment, NewReview, PullEdit, ReviewComment, Scm, TrackerError,
+    DiffSide, LandingStrategy, NewComment, NewReview, PullEdit, ReviewComment, Scm, ScmError, ScmReviews as _,
 };
 
 use crate::local_support::{Desk, agent, at_line, facts, merge, merged, new_pull, open, person, review, why};
@@ -142,7 +142,7 @@ async fn only_its_author_and_the_owner_can_edit_a_comment() {
     }
     for nothing in ["c2", "r2", "t1", "", "1"] {
         let told = scm.edit_comment(&id, nothing, &person("bob"), "ha").await.unwrap_err();
-        assert!(matches!(told, TrackerError::NotFound { .. }), "{told}");
+        assert!(matches!(told, ScmError::NotFound { .. }), "{told}");
     }
     let seen = facts(&scm, &id).await;
     assert_eq!((&*seen.threads[0].comments[0].revision, &*seen.reviews[0].revision), ("1", "1"));

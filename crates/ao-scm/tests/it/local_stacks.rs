@@ -2,7 +2,7 @@
 
 use ao_core::Timestamp;
 use ao_core::pull::{Mergeable, PullState};
-use ao_ports::{LandingStrategy, MergeOrder, PullEdit, Scm, TidyOrder};
+use ao_ports::{LandingStrategy, MergeOrder, PullEdit, Scm, ScmReviews as _, TidyOrder};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project, pull, why};
 

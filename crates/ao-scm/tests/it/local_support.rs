@@ -15,7 +15,7 @@ use ao_git::{Queues, Settings};
 use ao_ports::{
     CheckRun, CheckSpec, CommentPlace, DiffSide, FailureReport, HintReceiver, LandingStrategy, LogPart,
     LookHint, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview, Records, RunFilter, RunState, Scm,
-    TestOrder, TestOutcome, TrackerError,
+    ScmError, TestOrder, TestOutcome,
 };
 use ao_scm::local::{CheckJob, CheckService, LocalScm, Options};
 use ao_testkit::{ManualClock, ProbedRecords};
@@ -280,9 +280,9 @@ pub(crate) fn in_the_way(outcome: MergeOutcome) -> String {
     }
 }
 
-pub(crate) fn why<T: std::fmt::Debug>(result: Result<T, TrackerError>) -> String {
+pub(crate) fn why<T: std::fmt::Debug>(result: Result<T, ScmError>) -> String {
     match result.unwrap_err() {
-        TrackerError::Refused { why } => why,
+        ScmError::Refused { why } => why,
         err => panic!("another error: {err:?}"),
     }
 }
@@ -371,7 +371,7 @@ fn finish(run: &mut CheckRun, state: RunState) {
 
 #[async_trait]
 impl CheckService for FakeChecks {
-    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn run(&self, job: CheckJob) -> Result<Vec<CheckRun>, ScmError> {
         let mut made = vec![];
         for check in &job.checks {
             let mut run = CheckRun {
@@ -405,7 +405,7 @@ impl CheckService for FakeChecks {
         Ok(made)
     }
 
-    async fn finished(&self, ids: &[String]) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn finished(&self, ids: &[String]) -> Result<Vec<CheckRun>, ScmError> {
         loop {
             let changed = self.changed.notified();
             let runs: Vec<CheckRun> =
@@ -435,11 +435,11 @@ impl CheckService for FakeChecks {
         self.changed.notify_waiters();
     }
 
-    async fn get(&self, id: &str) -> Result<Option<CheckRun>, TrackerError> {
+    async fn get(&self, id: &str) -> Result<Option<CheckRun>, ScmError> {
         Ok(self.runs.lock().unwrap().iter().find(|run| run.id == id).cloned())
     }
 
-    async fn runs(&self, _: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn runs(&self, _: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
         let runs = self.runs.lock().unwrap();
         let fits = |run: &&CheckRun| {
             (filter.pull.is_none() || run.pull == filter.pull) && (run.ahead.is_empty() || !filter.alone)
@@ -447,7 +447,7 @@ impl CheckService for FakeChecks {
         Ok(runs.iter().rev().filter(fits).take(filter.limit).cloned().collect())
     }
 
-    async fn log(&self, _: &str, _: u64, _: u32, _: bool) -> Result<LogPart, TrackerError> {
+    async fn log(&self, _: &str, _: u64, _: u32, _: bool) -> Result<LogPart, ScmError> {
         Ok(LogPart { bytes: b"output\n".to_vec(), next: 7, ended: true })
     }
 

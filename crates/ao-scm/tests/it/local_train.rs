@@ -3,7 +3,10 @@
 use ao_core::Commit;
 use ao_core::pull::{CheckState, PullState};
 use ao_core::queue::LanePart;
-use ao_ports::{LandingStrategy, MergeOrder, MergeOutcome, RunFilter, RunState, Scm, TestOrder, TestOutcome};
+use ao_ports::{
+    LandingStrategy, MergeOrder, MergeOutcome, RunFilter, RunState, Scm, ScmChecks as _, TestOrder,
+    TestOutcome,
+};
 use ao_scm::local::LocalScm;
 
 use crate::local_support::{Desk, facts, open, pull, refused};

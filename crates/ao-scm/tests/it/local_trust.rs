@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ao_core::Commit;
 use ao_core::pull::{Mergeable, PullState};
-use ao_ports::{LandingStrategy, Scm, ScmError, TestOrder};
+use ao_ports::{LandingStrategy, Scm, ScmError, ScmReviews as _, TestOrder};
 use ao_scm::local::{LocalScm, Witness};
 use async_trait::async_trait;
 
@@ -35,11 +35,11 @@ fn guarded(desk: &mut Desk) -> Arc<Crew> {
 }
 
 async fn held(scm: &LocalScm) -> Vec<String> {
-    scm.base(&project()).await.unwrap().unwrap().held.into_iter().map(|held| held.detail).collect()
+    scm.base(&project()).await.unwrap().held.into_iter().map(|held| held.detail).collect()
 }
 
 async fn tip(scm: &LocalScm) -> Commit {
-    scm.base(&project()).await.unwrap().unwrap().tip.unwrap()
+    scm.base(&project()).await.unwrap().tip.unwrap()
 }
 
 /// Creates an unreviewed commit on top of `main`.
@@ -89,7 +89,7 @@ async fn a_base_that_an_agent_moved_is_held_and_nothing_lands_on_it() {
             required: vec![],
             checks: true,
         };
-        assert!(matches!(scm.test(&test).await, Err(ScmError::Forge(_))), "it is not tested on either");
+        assert!(matches!(scm.test(&test).await, Err(ScmError::Refused { .. })), "it is not tested on either");
         assert_eq!(desk.tip("main"), bad);
         // Neither the end of the agents nor a restart makes it trusted.
         crew.at_work(&[]);

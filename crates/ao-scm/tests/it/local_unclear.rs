@@ -4,7 +4,7 @@ use std::fs;
 
 use ao_core::Commit;
 use ao_core::pull::{CheckState, Mergeable};
-use ao_ports::{RunState, Scm};
+use ao_ports::{RunState, Scm, ScmReviews as _};
 
 use crate::local_support::{Desk, facts, new_pull, open, order, pull, refused, why};
 

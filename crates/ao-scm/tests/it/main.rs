@@ -9,6 +9,7 @@ mod checks_support;
 mod checks_tree;
 mod checks_verdict;
 mod failure;
+mod local_contract;
 mod local_held;
 mod local_hostile;
 mod local_life;

@@ -182,10 +182,10 @@ async fn with_head(app: &App, within: &[ProjectId], branch: &str) -> Result<Vec<
     let (mut open, mut over) = (Vec::new(), Vec::new());
     for project in within {
         let rows = async {
-            match app.daemon.looks.scm(project)?.list(project, &filter).await {
+            match app.daemon.looks.scm(project)?.reviews() {
+                Some(reviews) => Ok(reviews.list(project, &filter).await?),
                 // A forge that cannot search by branch has no match.
-                Err(TrackerError::Unsupported { .. }) => Ok(vec![]),
-                rows => Ok(rows?),
+                None => Ok(vec![]),
             }
         };
         for row in among(within, rows.await)?.unwrap_or_default() {

@@ -8,7 +8,7 @@ use ao_api::Problem;
 use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts};
 use ao_core::session::SessionRole;
 use ao_core::{ProjectId, PullId, SessionId};
-use ao_ports::{PullDetail, Scm, TrackerError};
+use ao_ports::{PullDetail, Scm, ScmError};
 
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
@@ -78,18 +78,25 @@ pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Resul
 pub(crate) async fn see(app: &App, id: &PullId) -> Result<PullFacts, Failure> {
     let seen = app.daemon.looks.see(std::slice::from_ref(id)).await?;
     let facts = seen.into_iter().find(|(pull, _)| pull == id).map(|(_, facts)| facts);
-    Ok(facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?)
+    Ok(facts.ok_or_else(|| ScmError::not_found(format!("the pull request `{id}`")))?)
+}
+
+/// Refuses a merge at a forge that lacks the guarantees for it.
+pub(crate) fn can_merge(scm: &dyn Scm, checked: bool) -> Result<(), Failure> {
+    match scm.merge_abilities().objection(checked) {
+        Some(title) => Err(Problem::new(501, "unsupported", title).into()),
+        None => Ok(()),
+    }
 }
 
 /// Returns a pull request with all details of its forge; if the forge has none, with the facts at least.
 pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
-    match scm.show(id).await {
-        Err(TrackerError::Unsupported { .. }) => {}
-        shown => return Ok(shown?),
+    if let Some(reviews) = scm.reviews() {
+        return Ok(reviews.show(id).await?);
     }
     let seen = scm.pulls(std::slice::from_ref(id)).await?;
     let facts = seen.into_iter().find(|(pull, _)| pull == id).map(|(_, facts)| facts);
-    let facts = facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?;
+    let facts = facts.ok_or_else(|| ScmError::not_found(format!("the pull request `{id}`")))?;
     Ok(PullDetail {
         pull: id.clone(),
         body: String::new(),

@@ -4,7 +4,7 @@
 
 use ao_core::PullId;
 use ao_core::pull::PullFacts;
-use ao_ports::{CommentPlace, Scm, TrackerError};
+use ao_ports::{CommentPlace, Scm};
 
 use crate::problem::Failure;
 
@@ -29,11 +29,8 @@ pub(crate) async fn thread_meant(scm: &dyn Scm, id: &PullId, meant: &str) -> Res
 
 /// Returns the pull request, if its forge supports reading it.
 async fn known(scm: &dyn Scm, id: &PullId) -> Result<Option<PullFacts>, Failure> {
-    match scm.show(id).await {
-        Ok(detail) => Ok(Some(detail.facts)),
-        Err(TrackerError::Unsupported { .. }) => Ok(None),
-        Err(err) => Err(err.into()),
-    }
+    let Some(reviews) = scm.reviews() else { return Ok(None) };
+    Ok(Some(reviews.show(id).await?.facts))
 }
 
 fn thread_in(facts: &PullFacts, meant: &str) -> Option<String> {

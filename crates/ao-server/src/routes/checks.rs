@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
-use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, TrackerError};
+use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, ScmError};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -78,7 +78,7 @@ pub(super) async fn list(
     for project in &within {
         let (pull, check) = (pull.clone(), which.check.clone());
         let filter = RunFilter { project: Some(project.clone()), pull, check, state, alone: false, limit };
-        let runs = async { Ok(app.daemon.looks.scm(project)?.runs(&filter).await?) };
+        let runs = async { Ok(app.daemon.looks.scm(project)?.need_checks()?.runs(&filter).await?) };
         let runs = among(&within, runs.await)?.unwrap_or_default();
         // The forge may list runs of other projects, which this caller may not see.
         all.extend(runs.into_iter().filter(|run| run.project == *project));
@@ -115,7 +115,7 @@ pub(super) async fn run(
     let order = CheckOrder { project, what, checks: wish.checks, again: wish.again };
     let running = app.clone();
     app.to_the_end(async move {
-        let runs = scm.check(&order).await?;
+        let runs = scm.need_checks()?.check(&order).await?;
         if let Some(pull) = pull {
             see(&running, &pull).await?;
         }
@@ -169,18 +169,19 @@ pub(super) async fn log(
     Asked(piece): Asked<Piece>,
 ) -> Result<Json<CheckLog>, Failure> {
     let (scm, run) = find_run(&app, &caller, &id, piece.project.as_deref()).await?;
+    let checks = scm.need_checks()?;
     let (from, limit) = (piece.from.unwrap_or(0), piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST));
     if piece.wait == Some(true) {
         tokio::select! {
             () = app.stop.cancelled() => {}
-            waited = timeout(WAIT, scm.check_log(&run.id, from, limit, true)) => {
+            waited = timeout(WAIT, checks.check_log(&run.id, from, limit, true)) => {
                 if let Ok(part) = waited {
                     return Ok(Json(tell::check_log(part?)));
                 }
             }
         }
     }
-    Ok(Json(tell::check_log(scm.check_log(&run.id, from, limit, false).await?)))
+    Ok(Json(tell::check_log(checks.check_log(&run.id, from, limit, false).await?)))
 }
 
 /// Lists the configured checks of a project; if there are none, those that its files suggest.
@@ -239,8 +240,8 @@ async fn find_run(
     for project in &within {
         let found = async {
             let scm = app.daemon.looks.scm(project)?;
-            match scm.run(id).await {
-                Err(TrackerError::NotFound { .. }) => Ok(None),
+            match scm.need_checks()?.run(id).await {
+                Err(ScmError::NotFound { .. }) => Ok(None),
                 run => Ok(Some((scm, run?))),
             }
         };

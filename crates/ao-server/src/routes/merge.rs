@@ -23,7 +23,7 @@ use super::pulls::{Within, is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{allow, invalid, one_of, owner, pull_meant, see};
+use crate::forge::{allow, can_merge, invalid, one_of, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden, stopping};
 
 /// Assigns a pull request to a session, or to none.
@@ -127,10 +127,7 @@ pub(super) async fn merge(
         None => None,
     };
     let scm = app.daemon.looks.scm(&id.project)?;
-    if !scm.abilities().pinned_merge {
-        let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
-        return Err(Problem::new(501, "unsupported", title).into());
-    }
+    can_merge(&*scm, !wish.anyway)?;
     let facts = see(&app, &id).await?;
     let is_meant = wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str());
     let (commit, head_branch) = match &facts.state {

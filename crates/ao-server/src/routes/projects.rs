@@ -96,7 +96,7 @@ pub(super) async fn trusted(
     Part(id): Part,
 ) -> Result<Json<RepositoryTrust>, Failure> {
     let project = app.daemon.config.project(Some(&id))?;
-    let view = app.daemon.looks.scm(&project)?.base(&project).await?.unwrap_or_default();
+    let view = app.daemon.looks.scm(&project)?.base(&project).await?;
     let programs = view.programs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let waiting = view.held.into_iter().map(|held| held.what).collect();
     Ok(Json(RepositoryTrust { project: id, programs, waiting }))

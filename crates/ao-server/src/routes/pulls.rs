@@ -132,7 +132,7 @@ fn open_ones(
 async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Result<Vec<PullRow>, Failure> {
     let mut all = Vec::new();
     for project in within {
-        let rows = async { Ok(app.daemon.looks.scm(project)?.list(project, filter).await?) };
+        let rows = async { Ok(app.daemon.looks.scm(project)?.need_reviews()?.list(project, filter).await?) };
         all.extend(among(within, rows.await)?.unwrap_or_default());
     }
     Ok(all)
@@ -201,7 +201,7 @@ pub(super) async fn edit(
     let scm = app.daemon.looks.scm(&id.project)?;
     let editing = app.clone();
     app.to_the_end(async move {
-        scm.edit(&id, &order).await?;
+        scm.need_reviews()?.edit(&id, &order).await?;
         see(&editing, &id).await?;
         Ok(Json(told(&editing, &*scm, &id).await?))
     })
@@ -237,7 +237,7 @@ pub(super) async fn diff(
     let id = pull_meant(&app, &caller, &meant, much.project.as_deref()).await?;
     let limit = much.limit.unwrap_or(DIFF).clamp(1, DIFF_MOST);
     // One byte more than requested shows whether there is more.
-    let diff = app.daemon.looks.scm(&id.project)?.diff(&id, limit + 1).await?;
+    let diff = app.daemon.looks.scm(&id.project)?.need_reviews()?.diff(&id, limit + 1).await?;
     Ok(Json(cut(diff, limit)))
 }
 

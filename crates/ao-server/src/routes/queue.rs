@@ -13,7 +13,7 @@ use super::pulls::Within;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part};
-use crate::forge::{allow, invalid, projects, pull_meant, see};
+use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::Failure;
 use crate::tell;
 
@@ -46,10 +46,7 @@ pub(super) async fn add(
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
     let scm = app.daemon.looks.scm(&id.project)?;
-    if !scm.abilities().pinned_merge {
-        let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
-        return Err(Problem::new(501, "unsupported", title).into());
-    }
+    can_merge(&*scm, true)?;
     let facts = see(&app, &id).await?;
     if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
         let title = format!("the head of {id} is {}, not {meant}; nothing is queued", facts.head);

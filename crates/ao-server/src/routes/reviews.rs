@@ -57,7 +57,7 @@ pub(super) async fn comment(
     let order = ao_ports::NewComment { pull: id.clone(), by, body: new.body, at, key: new.key };
     let saying = app.clone();
     app.to_the_end(async move {
-        let thread = scm.comment(&order).await?;
+        let thread = scm.need_reviews()?.comment(&order).await?;
         see(&saying, &id).await?;
         Ok((StatusCode::CREATED, Json(Commented { thread })))
     })
@@ -90,7 +90,7 @@ pub(super) async fn edit_comment(
     let scm = app.daemon.looks.scm(&id.project)?;
     let editing = app.clone();
     app.to_the_end(async move {
-        scm.edit_comment(&id, &comment, &by, &edit.body).await?;
+        scm.need_reviews()?.edit_comment(&id, &comment, &by, &edit.body).await?;
         see(&editing, &id).await?;
         Ok(Json(told(&editing, &*scm, &id).await?))
     })
@@ -135,7 +135,7 @@ pub(super) async fn review(
     let scm = app.daemon.looks.scm(&id.project)?;
     let giving = app.clone();
     app.to_the_end(async move {
-        let given = scm.review(&order).await?;
+        let given = scm.need_reviews()?.review(&order).await?;
         see(&giving, &id).await?;
         Ok((StatusCode::CREATED, Json(Reviewed { id: given })))
     })
@@ -184,7 +184,7 @@ pub(super) async fn resolve(
     let resolving = app.clone();
     app.to_the_end(async move {
         let thread = thread_meant(&*scm, &id, &thread).await?;
-        scm.resolve(&id, &thread, &by, wish.resolved).await?;
+        scm.need_reviews()?.resolve(&id, &thread, &by, wish.resolved).await?;
         see(&resolving, &id).await?;
         Ok(Json(told(&resolving, &*scm, &id).await?))
     })
@@ -212,7 +212,7 @@ pub(super) async fn reviewer(
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let detail = app.daemon.looks.scm(&id.project)?.show(&id).await?;
+    let detail = app.daemon.looks.scm(&id.project)?.need_reviews()?.show(&id).await?;
     if detail.facts.state != PullState::Open {
         return Err(is_over(&id).into());
     }

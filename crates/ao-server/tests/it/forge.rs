@@ -10,10 +10,10 @@ use ao_core::pull::{
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    CheckOrder, CheckRun, CheckWhat, CommentPlace, LogPart, LookHint, MergeOrder, MergeOutcome, NewComment,
-    NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, Quota,
-    RunFilter, RunState, Scm, ScmAbilities, ScmError, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen,
-    TestOrder, TestOutcome, ThreadReply, Tracker, TrackerAbilities, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, CheckWhat, CommentPlace, LogPart, LookHint, MergeAbilities, MergeOrder,
+    MergeOutcome, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullFilterState,
+    PullRow, RunFilter, RunState, Scm, ScmChecks, ScmError, ScmReviews, TaskComment, TaskEdit, TaskFilter,
+    TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply, Tracker, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
@@ -179,11 +179,19 @@ impl Inside {
 
 #[async_trait]
 impl Scm for Forge {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities { pinned_merge: true, checks: true, ..ScmAbilities::default() }
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::ALL
     }
 
-    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        Some(self)
+    }
+
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        Some(self)
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         let mut inside = self.ask(format!("open {} by {}", new.head_branch, new.by.login))?;
         let same =
             |facts: &PullFacts| facts.head_branch == new.head_branch && facts.base_branch == new.base_branch;
@@ -206,7 +214,7 @@ impl Scm for Forge {
         Ok(id)
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         let inside = self.ask("pulls")?;
         let observed_at = Timestamp(inside.now);
         let no_checks = !inside.configured;
@@ -216,8 +224,22 @@ impl Scm for Forge {
         Ok(pulls.iter().filter_map(look).collect())
     }
 
-    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         Ok(vec![])
+    }
+
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView::default())
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        _: &Commit,
+        _: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        Ok(None)
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
@@ -248,15 +270,18 @@ impl Scm for Forge {
         Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
     }
 
-    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+        Ok(vec![])
+    }
+}
+
+#[async_trait]
+impl ScmReviews for Forge {
+    async fn reply(&self, _: &ThreadReply) -> Result<(), ScmError> {
         Ok(())
     }
 
-    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
-        Ok(())
-    }
-
-    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, TrackerError> {
+    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
         let inside = self.ask(format!("list {project}"))?;
         let wanted = |(id, facts): &(&PullId, &PullFacts)| {
             let state = match filter.state {
@@ -284,7 +309,7 @@ impl Scm for Forge {
         Ok(inside.pulls.iter().rev().filter(wanted).take(filter.limit).map(row).collect())
     }
 
-    async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
+    async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
         let mut inside = self.ask("show")?;
         let checks = inside.runs.iter().filter(|run| run.pull.as_ref() == Some(pull)).cloned().collect();
         let no_checks = !inside.configured;
@@ -305,13 +330,13 @@ impl Scm for Forge {
         })
     }
 
-    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
+    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, ScmError> {
         self.ask("diff")?.pull(pull)?;
         let diff = "diff --git a/x b/x\n+one\n+two\n";
         Ok(diff[..diff.len().min(limit)].to_owned())
     }
 
-    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
+    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), ScmError> {
         let mut inside = self.ask(format!("edit {pull}"))?;
         let facts = inside.pull(pull)?;
         facts.title = edit.title.clone().unwrap_or(facts.title.clone());
@@ -325,7 +350,7 @@ impl Scm for Forge {
         Ok(())
     }
 
-    async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
+    async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
         let words = format!("comment on {} by {} ({})", comment.pull, comment.by.login, comment.by.standing);
         self.ask(words)?.say(comment)
     }
@@ -336,27 +361,27 @@ impl Scm for Forge {
         comment: &str,
         by: &AuthorFacts,
         body: &str,
-    ) -> Result<(), TrackerError> {
+    ) -> Result<(), ScmError> {
         let mut inside = self.ask(format!("edit {comment} of {pull} by {} ({})", by.login, by.standing))?;
         let facts = inside.pull(pull)?;
         let mut comments = facts.threads.iter_mut().flat_map(|thread| thread.comments.iter_mut());
         let comment = comments
             .find(|known| known.id == comment)
-            .ok_or_else(|| TrackerError::not_found(format!("the comment `{comment}`")))?;
+            .ok_or_else(|| ScmError::not_found(format!("the comment `{comment}`")))?;
         if comment.author != *by && by.standing != AuthorStanding::Owner {
-            return Err(TrackerError::refused("somebody else said it"));
+            return Err(ScmError::refused("somebody else said it"));
         }
         (comment.body, comment.revision) = (body.to_owned(), format!("{}+", comment.revision));
         Ok(())
     }
 
-    async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
+    async fn review(&self, review: &NewReview) -> Result<String, ScmError> {
         let words = format!("review of {} by {} ({})", review.pull, review.by.login, review.by.standing);
         let mut inside = self.ask(words)?;
         let id = format!("r{}", inside.now);
         let facts = inside.pull(&review.pull)?;
         if review.head.as_ref().is_some_and(|head| *head != facts.head) {
-            return Err(TrackerError::refused("the head has moved since it was read"));
+            return Err(ScmError::refused("the head has moved since it was read"));
         }
         facts.reviews.push(ReviewFacts {
             id: id.clone(),
@@ -381,14 +406,25 @@ impl Scm for Forge {
         thread: &str,
         _: &AuthorFacts,
         resolved: bool,
-    ) -> Result<(), TrackerError> {
+    ) -> Result<(), ScmError> {
         let mut inside = self.ask(format!("resolve {thread} {resolved}"))?;
         let found = inside.pull(pull)?.threads.iter_mut().find(|known| known.id == thread);
-        found.ok_or_else(|| TrackerError::not_found(format!("the thread `{thread}`")))?.resolved = resolved;
+        found.ok_or_else(|| ScmError::not_found(format!("the thread `{thread}`")))?.resolved = resolved;
         Ok(())
     }
 
-    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn diff_at(&self, _: &PullId, _: &Commit, _: &Commit, _: usize) -> Result<String, ScmError> {
+        Err(ScmError::refused("this forge is not scanned"))
+    }
+}
+
+#[async_trait]
+impl ScmChecks for Forge {
+    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), ScmError> {
+        Ok(())
+    }
+
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
         let inside = self.ask("runs")?;
         let wanted = |run: &&CheckRun| {
             filter.project.as_ref().is_none_or(|project| run.project == *project)
@@ -399,7 +435,7 @@ impl Scm for Forge {
         Ok(inside.runs.iter().rev().filter(wanted).take(filter.limit).cloned().collect())
     }
 
-    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
         let mut inside = self.ask(format!("check {:?}", order.what))?;
         let pull = match &order.what {
             CheckWhat::Pull(pull) => Some(pull.clone()),
@@ -434,7 +470,7 @@ impl Scm for Forge {
         Ok(vec![run])
     }
 
-    async fn check_log(&self, _: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
+    async fn check_log(&self, _: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
         loop {
             {
                 let inside = self.ask("log")?;
@@ -447,22 +483,10 @@ impl Scm for Forge {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        Ok(vec![])
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
-    }
 }
 
 #[async_trait]
 impl Tracker for Forge {
-    fn abilities(&self) -> TrackerAbilities {
-        TrackerAbilities { edits: true, comments: true, ..TrackerAbilities::default() }
-    }
-
     async fn changed(&self, _: &ProjectId, _: Timestamp, _: Option<&str>) -> Result<TaskPage, TrackerError> {
         Ok(TaskPage { tasks: vec![], next: None })
     }
@@ -546,9 +570,5 @@ impl Tracker for Forge {
 
     async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Ok(vec![])
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
     }
 }

@@ -1,7 +1,7 @@
 //! The fake desktop of a person.
 
 use ao_core::notice::Notice;
-use ao_ports::{Notifier, NotifierAbilities, NotifyError};
+use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 
 use super::FakePort;
@@ -10,10 +10,6 @@ use crate::watch::Invariant;
 
 #[async_trait]
 impl Notifier for FakePort {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities::default()
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         let passed = self.universe.before(self.life, PortCall::Notify).await.map_err(NotifyError::Failed)?;
         {

@@ -4,35 +4,84 @@ use ao_core::pull::{PullFacts, PullState};
 use ao_core::queue::LanePart;
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
-    ThreadReply, TrackerError, Webhook,
+    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
+    ScmReviews, TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
 
 use super::FakePort;
 use crate::faults::PortCall;
+use crate::outside::fresh_pull;
 use crate::universe::UniverseState;
 use crate::watch::Invariant;
 
 #[async_trait]
 impl Scm for FakePort {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities { pinned_merge: true, ..ScmAbilities::default() }
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::ALL
     }
 
-    async fn open(&self, _: &NewPull) -> Result<PullId, TrackerError> {
-        Err(TrackerError::Failed("the script opens pull requests itself".into()))
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        None
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        None
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
+        let mut inner = self.universe.lock();
+        let of_project = |id: &PullId| id.project == new.project;
+        let same = |facts: &PullFacts| {
+            facts.state == PullState::Open
+                && (&facts.head_branch, &facts.base_branch) == (&new.head_branch, &new.base_branch)
+        };
+        let mut known = inner.outside.pulls.iter().filter(|(id, _)| of_project(id));
+        if let Some((id, _)) = known.find(|(_, facts)| same(facts)) {
+            return Ok(id.clone());
+        }
+        let last = inner.outside.pulls.keys().filter(|id| of_project(id)).map(|id| id.number).max();
+        let id = PullId { project: new.project.clone(), number: last.unwrap_or(0) + 1 };
+        let (base, at) = (inner.outside.base(&new.project), inner.wall());
+        let facts = PullFacts {
+            title: new.title.clone(),
+            base_branch: new.base_branch.clone(),
+            draft: new.draft,
+            author: new.by.clone(),
+            labels: new.labels.clone(),
+            ..fresh_pull(&new.head_branch, base, at)
+        };
+        inner.outside.pulls.insert(id.clone(), facts);
+        Ok(id)
+    }
+
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         let inner = self.universe.lock();
         let known = |id: &PullId| inner.outside.pulls.get(id).map(|facts| (id.clone(), facts.clone()));
         Ok(pulls.iter().filter_map(known).collect())
     }
 
-    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         let inner = self.universe.lock();
-        Ok(inner.outside.pulls.keys().filter(|pull| pull.project == *project).cloned().collect())
+        let open = inner.outside.pulls.iter().filter(|(_, facts)| facts.state == PullState::Open);
+        Ok(open.map(|(pull, _)| pull).filter(|pull| pull.project == *project).cloned().collect())
+    }
+
+    async fn base(&self, project: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView { tip: Some(self.universe.lock().outside.base(project)), ..BaseView::default() })
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        commit: &Commit,
+        path: &str,
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        let inner = self.universe.lock();
+        let files = inner.outside.files.get(commit);
+        let file = files.and_then(|files| files.get(path));
+        Ok(file.map(|content| content.iter().take(limit).copied().collect()))
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
@@ -52,20 +101,8 @@ impl Scm for FakePort {
         Ok(outcome)
     }
 
-    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
-        Ok(())
-    }
-
-    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
-        Ok(())
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
         Ok(vec![])
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
     }
 }
 
@@ -112,8 +149,7 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
         format!("{} is merged as {}, and what would land is {tree}", order.pull, order.tree)
     });
     let tip = inner.outside.base(&order.pull.project);
-    let refused =
-        |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into(), in_the_way: false };
+    let refused = |why: &str| MergeOutcome::Refused { tip: None, why: why.into(), in_the_way: false };
     let landed = |inner: &UniverseState, part: &LanePart| match &inner.outside.pulls.get(&part.pull)?.state {
         PullState::Merged { commit } => Some((part.clone(), commit.clone())),
         _ => None,
@@ -131,7 +167,11 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
         }
     }
     if tip != order.base {
-        return refused("the base has moved");
+        let why = "the base has moved".to_owned();
+        return MergeOutcome::Refused { tip: Some(tip), why, in_the_way: false };
+    }
+    if tree != order.tree {
+        return refused("merging gives other files than were tested");
     }
     inner.must(unchecked || !inner.outside.is_broken(&tree), Invariant::MainGreen, || {
         format!("main is {tree}, which does not work")
@@ -141,6 +181,8 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
         let commit = Commit::new(&format!("m{}-{}", part.pull.number, part.head));
         let grown = inner.outside.tree(&at, [part]);
         inner.outside.trees_of.insert(commit.clone(), grown);
+        let files = [&at, &part.head].map(|from| inner.outside.files.get(from).cloned().unwrap_or_default());
+        inner.outside.files.insert(commit.clone(), files.into_iter().flatten().collect());
         if let Some(facts) = inner.outside.pulls.get_mut(&part.pull) {
             facts.state = PullState::Merged { commit: commit.clone() };
         }

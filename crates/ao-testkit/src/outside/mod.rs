@@ -38,6 +38,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
     /// The content of each landed commit: its start, and the heads since, in order.
     pub(crate) trees_of: BTreeMap<Commit, String>,
+    /// The files of commits that have some, by path.
+    pub(crate) files: BTreeMap<Commit, BTreeMap<String, Vec<u8>>>,
     /// Trees that were tested and are green.
     pub(crate) green: BTreeSet<String>,
     /// Trees that a person has merged without their checks.

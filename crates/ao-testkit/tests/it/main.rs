@@ -8,6 +8,7 @@ mod feedback;
 mod life;
 mod messages;
 mod mutants;
+mod port_contracts;
 mod pty_contract;
 mod scripted;
 mod seeds;

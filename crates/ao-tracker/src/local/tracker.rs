@@ -8,8 +8,8 @@ use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{
-    Clock, HintReceiver, LookHint, NewTask, Quota, Records, TaskComment, TaskEdit, TaskFilter, TaskPage,
-    TaskSeen, Tracker, TrackerAbilities, TrackerError, Webhook,
+    Clock, HintReceiver, LookHint, NewTask, Records, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen,
+    Tracker, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -203,10 +203,6 @@ impl LocalTracker {
 
 #[async_trait]
 impl Tracker for LocalTracker {
-    fn abilities(&self) -> TrackerAbilities {
-        TrackerAbilities { pushes: true, dependencies: true, comments: true, edits: true }
-    }
-
     async fn changed(
         &self,
         project: &ProjectId,
@@ -360,10 +356,6 @@ impl Tracker for LocalTracker {
 
     async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
         Err(TrackerError::BadWebhook { why: "local issues have no webhooks".into() })
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
     }
 }
 

@@ -8,8 +8,8 @@ use ao::ao_core::pull::{
 };
 use ao::ao_core::{Commit, ProjectId, PullId};
 use ao::ao_ports::{
-    Clock, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder,
-    TestOutcome, ThreadReply, TrackerError, Webhook,
+    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
+    ScmReviews, TestOrder, TestOutcome, Webhook,
 };
 use ao::clock::SystemClock;
 use async_trait::async_trait;
@@ -29,7 +29,7 @@ impl Memory {
         Memory { project: ProjectId::new(project), repository: repository.to_owned(), open: Mutex::default() }
     }
 
-    fn look(&self, pull: &NewPull, number: u64) -> Result<PullFacts, TrackerError> {
+    fn look(&self, pull: &NewPull, number: u64) -> Result<PullFacts, ScmError> {
         let head = Commit::new(&self.git(&["rev-parse", &pull.head_branch])?);
         let text = self.git(&["show", &format!("{}:greeting.txt", pull.head_branch)])?;
         let state = match text == RIGHT {
@@ -74,11 +74,11 @@ impl Memory {
         })
     }
 
-    fn git(&self, args: &[&str]) -> Result<String, TrackerError> {
+    fn git(&self, args: &[&str]) -> Result<String, ScmError> {
         let output = Command::new("git").args(args).current_dir(&self.repository).output();
-        let output = output.map_err(|err| TrackerError::Failed(err.to_string()))?;
+        let output = output.map_err(|err| ScmError::Failed(err.to_string()))?;
         if !output.status.success() {
-            return Err(TrackerError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            return Err(ScmError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
@@ -86,11 +86,19 @@ impl Memory {
 
 #[async_trait]
 impl Scm for Memory {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities::default()
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::NONE
     }
 
-    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        None
+    }
+
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        None
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         let mut open = self.open.lock().expect("nobody panics while noting");
         let known = open.iter().position(|known| known.head_branch == new.head_branch);
         let at = known.unwrap_or_else(|| {
@@ -100,7 +108,7 @@ impl Scm for Memory {
         Ok(PullId { project: self.project.clone(), number: at as u64 + 1 })
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         let open = self.open.lock().expect("nobody panics while noting").clone();
         let mut seen = Vec::new();
         for id in pulls {
@@ -111,9 +119,24 @@ impl Scm for Memory {
         Ok(seen)
     }
 
-    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         let count = self.open.lock().expect("nobody panics while noting").len() as u64;
         Ok((1..=count).map(|number| PullId { project: project.clone(), number }).collect())
+    }
+
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        let tip = Some(Commit::new(&self.git(&["rev-parse", "main"])?));
+        Ok(BaseView { tip, ..BaseView::default() })
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        _: &Commit,
+        _: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        Ok(None)
     }
 
     async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
@@ -124,20 +147,7 @@ impl Scm for Memory {
         Err(ScmError::Failed("this forge merges nothing".into()))
     }
 
-    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
-        // Its check is run anew with every look.
-        Ok(())
-    }
-
-    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
-        Err(TrackerError::Failed("this forge has no threads".into()))
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        Err(TrackerError::BadWebhook { why: "this forge calls nobody".into() })
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+        Err(ScmError::BadWebhook { why: "this forge calls nobody".into() })
     }
 }

@@ -23,7 +23,7 @@ use ao::ao_core::ProjectId;
 use ao::ao_core::incident::IncidentKind;
 use ao::ao_core::notice::Notice;
 use ao::ao_core::reaction::{ReactionAction, ReactionPatch};
-use ao::ao_ports::{Notifier, NotifierAbilities, NotifyError, RemovalOutcome};
+use ao::ao_ports::{Notifier, NotifyError, RemovalOutcome};
 use ao::orchestrator::{PlanError, PlanGoal, PlannedTask, TaskPlanner};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -160,10 +160,6 @@ struct Console;
 
 #[async_trait]
 impl Notifier for Console {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities { buttons: false, dedupes: false }
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         println!("notice: {}", notice.text.lines().next().unwrap_or_default());
         Ok(())

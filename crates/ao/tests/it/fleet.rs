@@ -23,7 +23,7 @@ use ao_core::{
     ConversationId, DaemonSettings, Event, Input, ProjectId, Refusal, SessionId, State, Timestamp,
 };
 use ao_engine::AskError;
-use ao_ports::{Clock, Frame, Notifier, NotifierAbilities, NotifyError, ViewOptions};
+use ao_ports::{Clock, Frame, Notifier, NotifyError, ViewOptions};
 use ao_testkit::scripted;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -611,10 +611,6 @@ impl Notices {
 
 #[async_trait]
 impl Notifier for Notices {
-    fn abilities(&self) -> NotifierAbilities {
-        NotifierAbilities { buttons: false, dedupes: false }
-    }
-
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
         self.0.send_modify(|told| told.push(notice.clone()));
         Ok(())

@@ -8,8 +8,9 @@ use ao_core::errand::JobOrder;
 use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    FailureReport, LogPart, LookHint, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError,
-    TestOrder, TestOutcome, Webhook,
+    BaseView, FailureReport, LogPart, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewComment,
+    NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, RunFilter, ScmChecks, ScmError,
+    ScmReviews, TestOrder, TestOutcome, Webhook,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -60,15 +61,23 @@ impl Played {
 
 #[async_trait]
 impl Scm for Played {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities::default()
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::NONE
     }
 
-    async fn open(&self, _: &NewPull) -> Result<PullId, TrackerError> {
-        Err(TrackerError::Failed("not played".into()))
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        Some(self)
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        Some(self)
+    }
+
+    async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
+        Err(ScmError::Failed("not played".into()))
+    }
+
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         let facts = PullFacts {
             observed_at: Timestamp(0),
             title: "x".into(),
@@ -95,8 +104,22 @@ impl Scm for Played {
         Ok(pulls.iter().map(|pull| (pull.clone(), facts.clone())).collect())
     }
 
-    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         Ok(vec![])
+    }
+
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView::default())
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        _: &Commit,
+        _: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        Ok(None)
     }
 
     async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
@@ -107,13 +130,59 @@ impl Scm for Played {
         Err(ScmError::Failed("not played".into()))
     }
 
-    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
-        self.note(format!("rerun {pull} {head} {check}"));
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+        Ok(vec![])
+    }
+}
+
+#[async_trait]
+impl ScmReviews for Played {
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
+        self.note(format!("reply {} {} {} {}", reply.thread, reply.text, reply.resolve, reply.key));
         Ok(())
     }
 
-    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
-        self.note(format!("reply {} {} {} {}", reply.thread, reply.text, reply.resolve, reply.key));
+    async fn list(&self, _: &ProjectId, _: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn show(&self, _: &PullId) -> Result<PullDetail, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn diff(&self, _: &PullId, _: usize) -> Result<String, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn diff_at(&self, _: &PullId, _: &Commit, _: &Commit, _: usize) -> Result<String, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn edit(&self, _: &PullId, _: &PullEdit) -> Result<(), ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn comment(&self, _: &NewComment) -> Result<String, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn edit_comment(&self, _: &PullId, _: &str, _: &AuthorFacts, _: &str) -> Result<(), ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn review(&self, _: &NewReview) -> Result<String, ScmError> {
+        unreachable!("no job does that")
+    }
+
+    async fn resolve(&self, _: &PullId, _: &str, _: &AuthorFacts, _: bool) -> Result<(), ScmError> {
+        unreachable!("no job does that")
+    }
+}
+
+#[async_trait]
+impl ScmChecks for Played {
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
+        self.note(format!("rerun {pull} {head} {check}"));
         Ok(())
     }
 
@@ -132,12 +201,8 @@ impl Scm for Played {
         Ok(LogPart { bytes: vec![], next, ended: from == next })
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        Ok(vec![])
-    }
-
-    fn quota(&self) -> Option<Quota> {
-        None
+    async fn runs(&self, _: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
+        unreachable!("no job does that")
     }
 }
 
@@ -207,4 +272,14 @@ async fn an_answer_is_given_under_its_key() {
     let (done, asked) = outcome("h1", RunState::Passed, order).await;
     assert!(matches!(done, Ok(ErrandOutcome::Done { .. })), "{done:?}");
     assert_eq!(asked, ["reply t1 Done in c9. true t1 c9"]);
+}
+
+#[test]
+fn a_limit_of_a_service_delays_a_job_and_other_failures_are_retried_or_not() {
+    let after = Duration::from_secs(900);
+    assert!(
+        matches!(fault(ScmError::Limited { after }), ErrandError::Limited { after: delay, .. } if delay == after)
+    );
+    assert!(matches!(fault(ScmError::Failed("no network".into())), ErrandError::Later(_)));
+    assert!(matches!(fault(ScmError::not_found("it")), ErrandError::Never(_)));
 }

@@ -115,7 +115,7 @@ impl Simulation {
             Ok(()) => "an agent was started".to_owned(),
             Err(Refusal::TaskTaken { .. }) => "a session works on it already".to_owned(),
             Err(refusal) => {
-                let input = ErrandInput::Failed { tries, why: refusal.to_string(), again: false };
+                let input = ErrandInput::Failed { tries, why: refusal.to_string(), again: None };
                 let _ = self.one(Input::Errand { errand, input });
                 return;
             }
@@ -248,7 +248,7 @@ impl Simulation {
                     }
                     JobOrder::Rebase { .. } => {
                         let why = "conflicts cannot be simulated".into();
-                        ErrandInput::Failed { tries, why, again: false }
+                        ErrandInput::Failed { tries, why, again: None }
                     }
                     _ => ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said: String::new() } },
                 };

@@ -1,0 +1,9 @@
+//! The contracts of the forge and notifier ports, on the fakes that the simulation uses.
+
+mod scm {
+    ao_testkit::scm_contract!(ao_testkit::SimPortBench::default());
+}
+
+mod notifier {
+    ao_testkit::notifier_contract!(ao_testkit::SimPortBench::default());
+}
