@@ -8,7 +8,7 @@ use ao::ao_core::pull::{
 };
 use ao::ao_core::{Commit, ProjectId, PullId};
 use ao::ao_ports::{
-    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
+    BaseView, Clock, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
     ScmReviews, TestOrder, TestOutcome, Webhook,
 };
 use ao::clock::SystemClock;
