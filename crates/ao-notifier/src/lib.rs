@@ -23,7 +23,7 @@ pub mod terminal;
 mod text;
 mod webhook;
 
-pub use channel::Channel;
+pub use channel::{Channel, ChannelPlugin, PLUGINS};
 pub use desktop::desktop_reachable;
 pub use links::Page;
 pub use pace::Pace;

@@ -13,6 +13,8 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
+use ao_config::catalog::PluginSlot;
+use ao_config::shape::Plugin;
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -21,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use self::active::{ActiveConfig, ProjectChecks};
 use self::apply::strange_tools;
 use crate::error::DaemonError;
-use crate::registry;
+use crate::registry::{self, Registry};
 
 /// The stored list of files, with the projects that each has named. By those a person can select a file to forget
 /// once it is gone.
@@ -35,6 +37,8 @@ struct StoredFiles {
 /// The configuration files in force, and what they hold.
 #[derive(Debug, Clone)]
 pub struct InForce {
+    /// The adapters whose names it may have.
+    pub(crate) registry: Arc<Registry>,
     /// The environment and the home that files are read with.
     base: Arc<Places>,
     files: Vec<RegisteredFile>,
@@ -71,12 +75,17 @@ pub struct KnownProject {
 impl InForce {
     /// Reads the files that are remembered in the data folder.
     pub fn open(data_dir: &Utf8Path) -> Result<InForce, DaemonError> {
-        InForce::open_in(data_dir, Places::of_process(registry::catalog()).map_err(config_error)?)
+        let base = Places::of_process(registry::catalog()).map_err(config_error)?;
+        InForce::open_in(data_dir, base, registry::built_in())
     }
 
-    /// The same with another environment and home than those of this process.
-    pub fn open_in(data_dir: &Utf8Path, base: Places) -> Result<InForce, DaemonError> {
-        let base = Arc::new(base);
+    /// The same with another environment and home than those of this process, and with other adapters.
+    pub fn open_in(
+        data_dir: &Utf8Path,
+        base: Places,
+        registry: Arc<Registry>,
+    ) -> Result<InForce, DaemonError> {
+        let base = Arc::new(Places { catalog: registry.catalog(), ..base });
         let mut kept = remembered(data_dir)?;
         let registered = |path: Utf8PathBuf| RegisteredFile {
             names: kept.projects.remove(&path).unwrap_or_default(),
@@ -84,14 +93,14 @@ impl InForce {
             said: None,
             problem: None,
         };
-        InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
+        InForce::read(base, registry, kept.files.into_iter().map(registered).collect(), None)
     }
 
     /// Returns what no file makes: no project, and everything by default.
-    pub(crate) fn empty() -> Result<InForce, DaemonError> {
-        let base = Arc::new(Places::of_process(registry::catalog()).map_err(config_error)?);
+    pub(crate) fn empty(registry: Arc<Registry>) -> Result<InForce, DaemonError> {
+        let base = Arc::new(Places::of_process(registry.catalog()).map_err(config_error)?);
         let nothing = InForce::nothing(&base)?;
-        Ok(InForce::of(base, vec![], nothing, None))
+        Ok(InForce::of(base, registry, vec![], nothing, None))
     }
 
     fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
@@ -101,7 +110,7 @@ impl InForce {
 
     /// Reads everything again. What can no longer be read stays as it was.
     pub fn again(&self) -> Result<InForce, DaemonError> {
-        InForce::read(self.base.clone(), self.files.clone(), Some(self))
+        InForce::read(self.base.clone(), self.registry.clone(), self.files.clone(), Some(self))
     }
 
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
@@ -112,14 +121,15 @@ impl InForce {
         if !problems.is_empty() {
             return Err(config_error(ConfigError { problems }));
         }
-        combination::workable(&loaded)?;
+        combination::workable(&loaded, &self.registry)?;
         file.says(loaded);
         let mut files = self.files.clone();
         match files.iter_mut().find(|known| known.path == path) {
             Some(known) => *known = file,
             None => files.push(file),
         }
-        let new = InForce::of(self.base.clone(), files, self.own.clone(), self.own_problem.clone());
+        let (base, registry) = (self.base.clone(), self.registry.clone());
+        let new = InForce::of(base, registry, files, self.own.clone(), self.own_problem.clone());
         // A clash between other files is reported already, and not the fault of this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
@@ -131,11 +141,12 @@ impl InForce {
     /// The same without a file.
     pub fn without(&self, file: &Utf8Path) -> Result<InForce, DaemonError> {
         let files = self.files.iter().filter(|known| known.path != file).cloned().collect();
-        InForce::read(self.base.clone(), files, Some(self))
+        InForce::read(self.base.clone(), self.registry.clone(), files, Some(self))
     }
 
     fn read(
         base: Arc<Places>,
+        registry: Arc<Registry>,
         mut files: Vec<RegisteredFile>,
         before: Option<&InForce>,
     ) -> Result<InForce, DaemonError> {
@@ -154,17 +165,18 @@ impl InForce {
                 None => (InForce::nothing(&base)?, Some(err.to_plain())),
             },
         };
-        Ok(InForce::of(base, files, own, own_problem))
+        Ok(InForce::of(base, registry, files, own, own_problem))
     }
 
     fn of(
         base: Arc<Places>,
+        registry: Arc<Registry>,
         files: Vec<RegisteredFile>,
         own: Arc<Loaded>,
         own_problem: Option<String>,
     ) -> InForce {
         let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
-        InForce { base, files, own, own_problem, main, not_taken: vec![] }
+        InForce { registry, base, files, own, own_problem, main, not_taken: vec![] }
     }
 
     /// Returns the faults of the files as they are now.
@@ -180,7 +192,8 @@ impl InForce {
     pub fn unworkable(&self) -> Vec<String> {
         let said = self.files.iter().filter_map(|file| file.said.as_ref());
         let own = self.files.is_empty().then_some(&self.own);
-        let problems = said.chain(own).flat_map(|loaded| combination::unworkable(loaded).refused);
+        let all = said.chain(own);
+        let problems = all.flat_map(|loaded| combination::unworkable(loaded, &self.registry).refused);
         problems.map(|problem| problem.to_string()).collect()
     }
 
@@ -306,6 +319,14 @@ impl RegisteredFile {
 impl KnownProject {
     pub fn effective(&self) -> ao_config::Effective<'_> {
         self.loaded.config.effective(&self.name).expect("a known project is in its configuration")
+    }
+
+    /// Returns its forge: the configured one, or the one that goes with its tracker.
+    pub fn scm(&self) -> Plugin {
+        let effective = self.effective();
+        let tracker = effective.tracker.plugin.as_str();
+        let service = self.loaded.catalog.service(PluginSlot::Tracker, tracker);
+        effective.scm.cloned().unwrap_or_else(|| Plugin::named(service.forge.unwrap_or(tracker)))
     }
 }
 
