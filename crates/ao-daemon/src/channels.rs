@@ -265,7 +265,7 @@ pub fn described(config: &Config, name: &str) -> Plugin {
 fn channel(configs: &InForce, name: &str, page: &Page) -> Result<OpenChannel, String> {
     let config = &configs.main.config;
     let page = config.dashboard.public_url.as_deref().map_or_else(|| page.clone(), Page::from);
-    opened(config, name, &Env::of_process(), page, &configs.registry).map_err(|fault| match fault {
+    opened(config, name, &Env::of_process(), page, configs.registry()).map_err(|fault| match fault {
         ChannelFault::Reference(err) => format!("the channel `{name}`: {err}"),
         ChannelFault::Channel(err) => err.to_string(),
     })

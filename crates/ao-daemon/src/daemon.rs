@@ -180,8 +180,7 @@ impl Daemon {
             keeper: keeper.clone(),
             queues: queues.clone(),
         };
-        let registry =
-            options.configs.as_ref().map_or(&options.registry, |configs| &configs.registry).clone();
+        let registry = options.configs.as_ref().map_or(&options.registry, InForce::registry).clone();
         let (runtimes, workspaces) = (registry.runtimes(&host), registry.workspaces(&host));
 
         let spool =

@@ -9,26 +9,25 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use ao_agent::Options;
 use ao_config::catalog::{PluginCatalog, PluginInfo, PluginOptions, PluginSlot, ServiceFacts};
 use ao_config::shape::Plugin;
 use ao_core::ProjectId;
 use ao_git::Queues;
 use ao_notifier::{Channel, ChannelError, ChannelPlugin, Page};
-use ao_ports::{
-    CheckSpec, Clock, LandingStrategy, Notifier, Records, Runtime, RuntimeAbilities, Scm, Tracker, Workspace,
-};
+use ao_ports::{Clock, Notifier, Runtime, RuntimeAbilities, Scm, Tracker, Workspace};
 use ao_process::Keeper;
 use ao_runtime::tmux::{self, Tmux};
 use ao_runtime::{Families, Processes, Shim};
-use ao_scm::checks::Runner;
 use ao_scm::local::{LocalScm, Witness};
 use ao_tracker::{Keep, LocalTracker};
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 
 use crate::config::apply::AgentsByName;
 use crate::daemon::{SHIM, TMUX_HELPER};
+pub use crate::looks::{ForgeConfig, ForgeDeps};
 
 static BUILT_IN: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::built_in()));
 
@@ -52,7 +51,7 @@ pub struct Registry {
 }
 
 /// One adapter: its description and its constructor.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Adapter {
     info: PluginInfo,
     maker: AdapterMaker,
@@ -60,19 +59,18 @@ pub struct Adapter {
 
 /// The constructor of an adapter, by its slot.
 #[derive(Clone)]
-enum AdapterMaker {
-    Runtime(RuntimeAbilities, Maker<HostDeps, Arc<dyn Runtime>>),
-    Workspace(Maker<HostDeps, Arc<dyn Workspace>>),
+pub enum AdapterMaker {
+    Runtime(RuntimeAbilities, Arc<dyn Fn(&HostDeps) -> Arc<dyn Runtime> + Send + Sync>),
+    Workspace(Arc<dyn Fn(&HostDeps) -> Arc<dyn Workspace> + Send + Sync>),
     /// Agents are programs, described by manifests.
-    Agent(Box<ao_agent::Options>),
-    Tracker(ProjectMaker<dyn Tracker>),
-    Scm(ProjectMaker<dyn Scm>),
+    Agent(Box<Options>),
+    Tracker(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Tracker> + Send + Sync>),
+    Scm(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Scm> + Send + Sync>),
     Notifier(Arc<dyn Fn(&ChannelDeps<'_>) -> Result<OpenChannel, ChannelError> + Send + Sync>),
 }
 
-type Maker<D, T> = Arc<dyn Fn(&D) -> T + Send + Sync>;
-/// Makes an adapter of one project, or returns the reason why that is not possible.
-pub type ProjectMaker<T> = Maker<ProjectDeps, BoxFuture<'static, Result<Arc<T>, String>>>;
+/// An adapter of one project that is being made, or the reason why that is not possible.
+pub type ProjectAdapter<T> = BoxFuture<'static, Result<Arc<T>, String>>;
 
 /// The parts of the daemon that runtimes and workspaces are made with.
 #[derive(Clone)]
@@ -92,14 +90,8 @@ pub struct ProjectDeps {
     pub project: ProjectId,
     /// The name and the options, as configured.
     pub plugin: Plugin,
-    pub repository: Utf8PathBuf,
-    pub default_branch: String,
-    pub checks: Vec<CheckSpec>,
-    pub strategy: LandingStrategy,
-    pub records: Arc<dyn Records>,
-    pub runner: Runner,
-    pub queues: Arc<Queues>,
-    pub clock: Arc<dyn Clock>,
+    pub config: ForgeConfig,
+    pub shared: ForgeDeps,
     /// Finds the sessions at work in the project.
     pub witness: Arc<dyn Witness>,
 }
@@ -143,16 +135,19 @@ impl Registry {
         let missing = missing
             .map(|(slot, name, service)| PluginInfo { service, ..PluginInfo::missing(slot, name) })
             .to_vec();
+        let pane = "a pane of a private tmux server";
+        let tree = "a git worktree inside the repository";
         let held = "its own process, held by a small program that outlives the daemon";
         let issues = "issues in the daemon's store, or as files of the repository";
         let pulls = "pull requests and checks of the repository itself";
         let adapters = [
-            Adapter::runtime("tmux", "a pane of a private tmux server", Tmux::ABILITIES, tmux).needs("tmux"),
-            Adapter::runtime("process", held, Processes::ABILITIES, processes),
-            Adapter::workspace("worktree", "a git worktree inside the repository", worktrees).needs("git"),
-            Adapter::workspace("clone", "its own clone", clones).needs("git"),
-            Adapter::tracker("local", issues, local_tracker).takes(&[("keep", &["store", "files"])]),
-            Adapter::scm("local", pulls, local_scm).needs("git").takes(&[]),
+            Adapter::new("tmux", pane, AdapterMaker::Runtime(Tmux::ABILITIES, Arc::new(tmux))).needs("tmux"),
+            Adapter::new("process", held, AdapterMaker::Runtime(Processes::ABILITIES, Arc::new(processes))),
+            Adapter::new("worktree", tree, AdapterMaker::Workspace(Arc::new(worktrees))).needs("git"),
+            Adapter::new("clone", "its own clone", AdapterMaker::Workspace(Arc::new(clones))).needs("git"),
+            Adapter::new("local", issues, AdapterMaker::Tracker(Arc::new(local_tracker)))
+                .takes(&[("keep", &["store", "files"])]),
+            Adapter::new("local", pulls, AdapterMaker::Scm(Arc::new(local_scm))).needs("git").takes(&[]),
         ];
         let channels = ao_notifier::PLUGINS.iter().map(Adapter::channel);
         let agents = ao_agent::known().into_iter().map(Adapter::agent);
@@ -178,8 +173,8 @@ impl Registry {
 
     /// Returns the manifests of the agents, by their names.
     pub fn agents(&self) -> AgentsByName {
-        let manifests = self.adapters.iter().filter_map(|adapter| match &adapter.maker {
-            AdapterMaker::Agent(manifest) => Some((manifest.name.clone(), (**manifest).clone())),
+        let manifests = self.made(|maker, _| match maker {
+            AdapterMaker::Agent(manifest) => Some((**manifest).clone()),
             _ => None,
         });
         manifests.collect()
@@ -187,40 +182,43 @@ impl Registry {
 
     /// Returns the abilities of a runtime, if there is one of that name.
     pub fn runtime_abilities(&self, name: &str) -> Option<RuntimeAbilities> {
-        self.adapters.iter().find_map(|adapter| match &adapter.maker {
-            AdapterMaker::Runtime(abilities, _) if adapter.info.name == name => Some(*abilities),
+        let mut all = self.made(|maker, known| match maker {
+            AdapterMaker::Runtime(abilities, _) if known == name => Some(*abilities),
             _ => None,
-        })
+        });
+        all.next().map(|(_, abilities)| abilities)
     }
 
     pub(crate) fn runtimes(&self, deps: &HostDeps) -> ao_ports::Runtimes {
-        let made = self.adapters.iter().filter_map(|adapter| match &adapter.maker {
+        let made = self.made(|maker, _| match maker {
             AdapterMaker::Runtime(_, make) => Some(make(deps)),
             _ => None,
         });
-        made.collect()
+        made.map(|(_, runtime)| runtime).collect()
     }
 
     pub(crate) fn workspaces(&self, deps: &HostDeps) -> BTreeMap<String, Arc<dyn Workspace>> {
-        let made = self.adapters.iter().filter_map(|adapter| match &adapter.maker {
-            AdapterMaker::Workspace(make) => Some((adapter.info.name.clone(), make(deps))),
+        let made = self.made(|maker, _| match maker {
+            AdapterMaker::Workspace(make) => Some(make(deps)),
             _ => None,
         });
         made.collect()
     }
 
-    pub(crate) fn tracker(&self, name: &str) -> Option<&ProjectMaker<dyn Tracker>> {
-        self.adapters.iter().find_map(|adapter| match &adapter.maker {
-            AdapterMaker::Tracker(make) if adapter.info.name == name => Some(make),
+    pub(crate) fn tracker(&self, deps: &ProjectDeps) -> Option<ProjectAdapter<dyn Tracker>> {
+        let mut made = self.made(|maker, name| match maker {
+            AdapterMaker::Tracker(make) if name == deps.plugin.plugin => Some(make(deps.clone())),
             _ => None,
-        })
+        });
+        made.next().map(|(_, tracker)| tracker)
     }
 
-    pub(crate) fn scm(&self, name: &str) -> Option<&ProjectMaker<dyn Scm>> {
-        self.adapters.iter().find_map(|adapter| match &adapter.maker {
-            AdapterMaker::Scm(make) if adapter.info.name == name => Some(make),
+    pub(crate) fn scm(&self, deps: &ProjectDeps) -> Option<ProjectAdapter<dyn Scm>> {
+        let mut made = self.made(|maker, name| match maker {
+            AdapterMaker::Scm(make) if name == deps.plugin.plugin => Some(make(deps.clone())),
             _ => None,
-        })
+        });
+        made.next().map(|(_, scm)| scm)
     }
 
     /// Opens a channel of a notifier.
@@ -229,87 +227,55 @@ impl Registry {
         notifier: &str,
         deps: &ChannelDeps<'_>,
     ) -> Result<OpenChannel, ChannelError> {
-        let made = self.adapters.iter().find_map(|adapter| match &adapter.maker {
-            AdapterMaker::Notifier(make) if adapter.info.name == notifier => Some(make(deps)),
+        let mut made = self.made(|maker, name| match maker {
+            AdapterMaker::Notifier(make) if name == notifier => Some(make(deps)),
             _ => None,
         });
-        let missing =
-            || ChannelError::NoSuchPlugin { name: deps.name.to_owned(), plugin: notifier.to_owned() };
-        made.unwrap_or_else(|| Err(missing()))
+        let missing = ChannelError::NoSuchPlugin { name: deps.name.to_owned(), plugin: notifier.to_owned() };
+        made.next().map_or(Err(missing), |(_, channel)| channel)
+    }
+
+    fn made<'a, T>(
+        &'a self,
+        make: impl Fn(&'a AdapterMaker, &str) -> Option<T>,
+    ) -> impl Iterator<Item = (String, T)> {
+        self.adapters
+            .iter()
+            .filter_map(move |Adapter { info, maker }| Some((info.name.clone(), make(maker, &info.name)?)))
     }
 }
 
 impl Adapter {
-    pub fn runtime(
-        name: &str,
-        about: &str,
-        abilities: RuntimeAbilities,
-        make: impl Fn(&HostDeps) -> Arc<dyn Runtime> + Send + Sync + 'static,
-    ) -> Adapter {
-        Adapter::new(PluginSlot::Runtime, name, about, AdapterMaker::Runtime(abilities, Arc::new(make)))
-    }
-
-    pub fn workspace(
-        name: &str,
-        about: &str,
-        make: impl Fn(&HostDeps) -> Arc<dyn Workspace> + Send + Sync + 'static,
-    ) -> Adapter {
-        Adapter::new(PluginSlot::Workspace, name, about, AdapterMaker::Workspace(Arc::new(make)))
-    }
-
-    pub fn tracker<F>(
-        name: &str,
-        about: &str,
-        make: impl Fn(ProjectDeps) -> F + Send + Sync + 'static,
-    ) -> Adapter
-    where
-        F: Future<Output = Result<Arc<dyn Tracker>, String>> + Send + 'static,
-    {
-        let make: ProjectMaker<dyn Tracker> = Arc::new(move |deps| Box::pin(make(deps.clone())));
-        Adapter::new(PluginSlot::Tracker, name, about, AdapterMaker::Tracker(make))
-    }
-
-    pub fn scm<F>(name: &str, about: &str, make: impl Fn(ProjectDeps) -> F + Send + Sync + 'static) -> Adapter
-    where
-        F: Future<Output = Result<Arc<dyn Scm>, String>> + Send + 'static,
-    {
-        let make: ProjectMaker<dyn Scm> = Arc::new(move |deps| Box::pin(make(deps.clone())));
-        Adapter::new(PluginSlot::Scm, name, about, AdapterMaker::Scm(make))
-    }
-
-    pub fn notifier(
-        name: &str,
-        about: &str,
-        open: impl Fn(&ChannelDeps<'_>) -> Result<OpenChannel, ChannelError> + Send + Sync + 'static,
-    ) -> Adapter {
-        Adapter::new(PluginSlot::Notifier, name, about, AdapterMaker::Notifier(Arc::new(open)))
-    }
-
-    pub fn agent(manifest: ao_agent::Options) -> Adapter {
-        let about = format!("runs `{}`", manifest.program);
-        let info = PluginInfo {
-            program: Some(manifest.program.clone()),
-            install: Some(
-                manifest.install.clone().unwrap_or_else(|| format!("install `{}`", manifest.program)),
-            ),
-            ..PluginInfo::new(PluginSlot::Agent, &manifest.name, about)
+    pub fn new(name: &str, about: &str, maker: AdapterMaker) -> Adapter {
+        let slot = match &maker {
+            AdapterMaker::Runtime(..) => PluginSlot::Runtime,
+            AdapterMaker::Workspace(_) => PluginSlot::Workspace,
+            AdapterMaker::Agent(_) => PluginSlot::Agent,
+            AdapterMaker::Tracker(_) => PluginSlot::Tracker,
+            AdapterMaker::Scm(_) => PluginSlot::Scm,
+            AdapterMaker::Notifier(_) => PluginSlot::Notifier,
         };
-        Adapter { info, maker: AdapterMaker::Agent(Box::new(manifest)) }
+        Adapter { info: PluginInfo::new(slot, name, about), maker }
     }
 
-    fn channel(plugin: &'static ChannelPlugin) -> Adapter {
-        let mut adapter = Adapter::notifier(plugin.name, plugin.about, |deps| {
-            let ChannelDeps { name, settings, env, page } = deps;
-            let channel = Channel::from_settings(name, plugin.name, settings, env)?;
-            let target = channel.target();
-            Ok(OpenChannel { notifier: Arc::new(channel.with_dashboard(page.clone())), target })
-        });
-        adapter.info.on_desktop = plugin.on_desktop;
+    pub fn agent(manifest: Options) -> Adapter {
+        let Options { name, program, install, .. } = &manifest;
+        let install = install.clone().unwrap_or_else(|| format!("install `{program}`"));
+        let maker = AdapterMaker::Agent(Box::new(manifest.clone()));
+        let mut adapter = Adapter::new(name, &format!("runs `{program}`"), maker).needs(program);
+        adapter.info.install = Some(install);
         adapter
     }
 
-    fn new(slot: PluginSlot, name: &str, about: &str, maker: AdapterMaker) -> Adapter {
-        Adapter { info: PluginInfo::new(slot, name, about), maker }
+    fn channel(plugin: &'static ChannelPlugin) -> Adapter {
+        let open = |deps: &ChannelDeps<'_>| {
+            let channel = Channel::from_settings(deps.name, plugin.name, deps.settings, deps.env)?;
+            let target = channel.target();
+            Ok(OpenChannel { notifier: Arc::new(channel.with_dashboard(deps.page.clone())), target })
+        };
+        let mut adapter = Adapter::new(plugin.name, plugin.about, AdapterMaker::Notifier(Arc::new(open)));
+        adapter.info.on_desktop = plugin.on_desktop;
+        adapter
     }
 
     /// Adds the program that it needs.
@@ -370,33 +336,39 @@ fn workspace_options(HostDeps { data_dir, keeper, queues, .. }: &HostDeps) -> ao
     }
 }
 
-async fn local_tracker(deps: ProjectDeps) -> Result<Arc<dyn Tracker>, String> {
-    let keep = match deps.plugin.options.get("keep").and_then(|keep| keep.as_str()) {
-        Some("files") => Keep::Files { root: deps.repository },
+fn local_tracker(
+    ProjectDeps { project, plugin, config, shared, .. }: ProjectDeps,
+) -> ProjectAdapter<dyn Tracker> {
+    let keep = match plugin.options.get("keep").and_then(|keep| keep.as_str()) {
+        Some("files") => Keep::Files { root: config.repository },
         _ => Keep::Store,
     };
-    let options = ao_tracker::Options { project: deps.project, keep };
-    Ok(Arc::new(LocalTracker::new(options, deps.records, deps.clock)))
+    let options = ao_tracker::Options { project, keep };
+    let tracker: Arc<dyn Tracker> = Arc::new(LocalTracker::new(options, shared.records, shared.clock));
+    Box::pin(ready(Ok(tracker)))
 }
 
-async fn local_scm(deps: ProjectDeps) -> Result<Arc<dyn Scm>, String> {
+fn local_scm(ProjectDeps { project, config, shared, witness, .. }: ProjectDeps) -> ProjectAdapter<dyn Scm> {
+    let ForgeDeps { records, runner, queues, clock } = shared;
     let options = ao_scm::local::Options {
-        project: deps.project,
-        repository: deps.repository,
-        default_branch: deps.default_branch,
-        checks: deps.checks,
-        strategy: deps.strategy,
-        queues: deps.queues,
+        project,
+        repository: config.repository,
+        default_branch: config.default_branch,
+        checks: config.checks,
+        strategy: config.strategy,
+        queues,
         settings: ao_git::Settings::default(),
-        witness: Some(deps.witness),
+        witness: Some(witness),
     };
-    let scm = LocalScm::open(options, deps.records, Arc::new(deps.runner), deps.clock).await;
-    Ok(Arc::new(scm.map_err(|err| err.to_string())?))
+    Box::pin(async move {
+        let scm = LocalScm::open(options, records, Arc::new(runner), clock).await;
+        Ok(Arc::new(scm.map_err(|err| err.to_string())?) as Arc<dyn Scm>)
+    })
 }
 
-impl fmt::Debug for Adapter {
+impl fmt::Debug for AdapterMaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.info.slot, self.info.name)
+        f.write_str("AdapterMaker")
     }
 }
 
@@ -411,4 +383,4 @@ macro_rules! debug_by {
     )+};
 }
 
-debug_by!(HostDeps: data_dir, ProjectDeps: project, ChannelDeps<'_>: name, OpenChannel: target);
+debug_by!(HostDeps: data_dir, ForgeDeps: queues, ProjectDeps: project, ChannelDeps<'_>: name, OpenChannel: target);

@@ -180,7 +180,7 @@ pub fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dy
 /// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
 /// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
 fn agents(configs: &InForce, before: &AgentsByName) -> (AgentsByName, Vec<String>) {
-    let mut agents = configs.registry.agents();
+    let mut agents = configs.registry().agents();
     let mut wrong = Vec::new();
     let (own, files) = configs.by_file();
     let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {

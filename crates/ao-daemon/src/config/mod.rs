@@ -37,10 +37,8 @@ struct StoredFiles {
 /// The configuration files in force, and what they hold.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    /// The adapters whose names it may have.
-    pub(crate) registry: Arc<Registry>,
-    /// The environment and the home that files are read with.
-    base: Arc<Places>,
+    /// The environment and the home that files are read with, and the adapters whose names they may have.
+    base: Arc<(Places, Arc<Registry>)>,
     files: Vec<RegisteredFile>,
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
@@ -85,7 +83,7 @@ impl InForce {
         base: Places,
         registry: Arc<Registry>,
     ) -> Result<InForce, DaemonError> {
-        let base = Arc::new(Places { catalog: registry.catalog(), ..base });
+        let base = Arc::new((Places { catalog: registry.catalog(), ..base }, registry));
         let mut kept = remembered(data_dir)?;
         let registered = |path: Utf8PathBuf| RegisteredFile {
             names: kept.projects.remove(&path).unwrap_or_default(),
@@ -93,14 +91,14 @@ impl InForce {
             said: None,
             problem: None,
         };
-        InForce::read(base, registry, kept.files.into_iter().map(registered).collect(), None)
+        InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
     }
 
     /// Returns what no file makes: no project, and everything by default.
     pub(crate) fn empty(registry: Arc<Registry>) -> Result<InForce, DaemonError> {
-        let base = Arc::new(Places::of_process(registry.catalog()).map_err(config_error)?);
-        let nothing = InForce::nothing(&base)?;
-        Ok(InForce::of(base, registry, vec![], nothing, None))
+        let places = Places::of_process(registry.catalog()).map_err(config_error)?;
+        let nothing = InForce::nothing(&places)?;
+        Ok(InForce::of(Arc::new((places, registry)), vec![], nothing, None))
     }
 
     fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
@@ -110,26 +108,25 @@ impl InForce {
 
     /// Reads everything again. What can no longer be read stays as it was.
     pub fn again(&self) -> Result<InForce, DaemonError> {
-        InForce::read(self.base.clone(), self.registry.clone(), self.files.clone(), Some(self))
+        InForce::read(self.base.clone(), self.files.clone(), Some(self))
     }
 
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
     pub fn with(&self, path: &Utf8Path) -> Result<InForce, DaemonError> {
         let mut file = RegisteredFile { path: path.to_owned(), said: None, problem: None, names: vec![] };
-        let loaded = load_in(&self.base, Some(path))?;
+        let loaded = load_in(&self.base.0, Some(path))?;
         let problems = strange_tools(&loaded);
         if !problems.is_empty() {
             return Err(config_error(ConfigError { problems }));
         }
-        combination::workable(&loaded, &self.registry)?;
+        combination::workable(&loaded, self.registry())?;
         file.says(loaded);
         let mut files = self.files.clone();
         match files.iter_mut().find(|known| known.path == path) {
             Some(known) => *known = file,
             None => files.push(file),
         }
-        let (base, registry) = (self.base.clone(), self.registry.clone());
-        let new = InForce::of(base, registry, files, self.own.clone(), self.own_problem.clone());
+        let new = InForce::of(self.base.clone(), files, self.own.clone(), self.own_problem.clone());
         // A clash between other files is reported already, and not the fault of this one.
         let before = self.clashes();
         match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
@@ -141,42 +138,45 @@ impl InForce {
     /// The same without a file.
     pub fn without(&self, file: &Utf8Path) -> Result<InForce, DaemonError> {
         let files = self.files.iter().filter(|known| known.path != file).cloned().collect();
-        InForce::read(self.base.clone(), self.registry.clone(), files, Some(self))
+        InForce::read(self.base.clone(), files, Some(self))
     }
 
     fn read(
-        base: Arc<Places>,
-        registry: Arc<Registry>,
+        base: Arc<(Places, Arc<Registry>)>,
         mut files: Vec<RegisteredFile>,
         before: Option<&InForce>,
     ) -> Result<InForce, DaemonError> {
         for file in &mut files {
-            match load_in(&base, Some(&file.path)) {
+            match load_in(&base.0, Some(&file.path)) {
                 Ok(loaded) => file.says(loaded),
                 Err(err) => file.problem = Some(file.wrong(&err)),
             }
         }
-        let (own, own_problem) = match load_in(&base, None) {
+        let (own, own_problem) = match load_in(&base.0, None) {
             Ok(own) => (Arc::new(own), None),
             Err(err) => match before {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => (InForce::nothing(&base)?, Some(err.to_plain())),
+                None => (InForce::nothing(&base.0)?, Some(err.to_plain())),
             },
         };
-        Ok(InForce::of(base, registry, files, own, own_problem))
+        Ok(InForce::of(base, files, own, own_problem))
     }
 
     fn of(
-        base: Arc<Places>,
-        registry: Arc<Registry>,
+        base: Arc<(Places, Arc<Registry>)>,
         files: Vec<RegisteredFile>,
         own: Arc<Loaded>,
         own_problem: Option<String>,
     ) -> InForce {
         let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
-        InForce { registry, base, files, own, own_problem, main, not_taken: vec![] }
+        InForce { base, files, own, own_problem, main, not_taken: vec![] }
+    }
+
+    /// Returns the adapters whose names it may have.
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.base.1
     }
 
     /// Returns the faults of the files as they are now.
@@ -193,7 +193,7 @@ impl InForce {
         let said = self.files.iter().filter_map(|file| file.said.as_ref());
         let own = self.files.is_empty().then_some(&self.own);
         let all = said.chain(own);
-        let problems = all.flat_map(|loaded| combination::unworkable(loaded, &self.registry).refused);
+        let problems = all.flat_map(|loaded| combination::unworkable(loaded, self.registry()).refused);
         problems.map(|problem| problem.to_string()).collect()
     }
 
@@ -237,7 +237,7 @@ impl InForce {
     /// would join them once they exist.
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
         let mut files = BTreeSet::new();
-        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base, None));
+        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base.0, None));
         files.extend(around(&self.own.layers));
         for file in &self.files {
             let registered = Layer { kind: LayerKind::Project, path: file.path.clone() };

@@ -15,8 +15,8 @@ use ao_scm::local::Witness;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
+use super::ProjectLooks;
 use super::masked::MaskedPort;
-use super::{ForgeDeps, ProjectLooks};
 use crate::config::KnownProject;
 use crate::registry::ProjectDeps;
 
@@ -27,15 +27,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The configuration of a project's forge and tracker.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ForgeConfig {
+pub struct ForgeConfig {
     scm: Plugin,
     tracker: Plugin,
-    pub(crate) repository: Utf8PathBuf,
+    pub repository: Utf8PathBuf,
     /// The configured conditions of a merge.
-    pub(crate) policy: Option<PolicyConfig>,
-    pub(crate) default_branch: String,
-    pub(crate) checks: Vec<CheckSpec>,
-    pub(crate) strategy: LandingStrategy,
+    pub policy: Option<PolicyConfig>,
+    pub default_branch: String,
+    pub checks: Vec<CheckSpec>,
+    pub strategy: LandingStrategy,
 }
 
 impl ForgeConfig {
@@ -71,10 +71,9 @@ impl ProjectLooks {
         project: &ProjectId,
         wanted: &ForgeConfig,
     ) -> Result<Arc<dyn Scm>, String> {
-        let Some(make) = self.registry.scm(&wanted.scm.plugin) else {
-            return Err(self.not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm));
-        };
-        let scm: Arc<dyn Scm> = make(&self.deps_of(project, wanted, &wanted.scm)).await?;
+        let made = self.registry.scm(&self.deps_of(project, wanted, &wanted.scm));
+        let missing = || self.not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm);
+        let scm: Arc<dyn Scm> = made.ok_or_else(missing)?.await?;
         Ok(Arc::new(MaskedPort(scm)))
     }
 
@@ -83,43 +82,28 @@ impl ProjectLooks {
         project: &ProjectId,
         wanted: &ForgeConfig,
     ) -> Result<Arc<dyn Tracker>, String> {
-        let Some(make) = self.registry.tracker(&wanted.tracker.plugin) else {
-            return Err(self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker));
-        };
-        let tracker: Arc<dyn Tracker> = make(&self.deps_of(project, wanted, &wanted.tracker)).await?;
+        let made = self.registry.tracker(&self.deps_of(project, wanted, &wanted.tracker));
+        let missing = || self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker);
+        let tracker: Arc<dyn Tracker> = made.ok_or_else(missing)?.await?;
         Ok(Arc::new(MaskedPort(tracker)))
     }
 
     fn deps_of(&self, project: &ProjectId, wanted: &ForgeConfig, plugin: &Plugin) -> ProjectDeps {
-        let ForgeDeps { records, runner, queues, clock } = self.deps.clone();
+        let (project, handle, clock) = (project.clone(), self.handle.clone(), self.deps.clock.clone());
         ProjectDeps {
             project: project.clone(),
             plugin: plugin.clone(),
-            repository: wanted.repository.clone(),
-            default_branch: wanted.default_branch.clone(),
-            checks: wanted.checks.clone(),
-            strategy: wanted.strategy,
-            witness: Arc::new(AtWork {
-                project: project.clone(),
-                handle: self.handle.clone(),
-                clock: clock.clone(),
-            }),
-            records,
-            runner,
-            queues,
-            clock,
+            config: wanted.clone(),
+            shared: self.deps.clone(),
+            witness: Arc::new(AtWork { project, handle, clock }),
         }
     }
 
     fn not_there(&self, project: &ProjectId, slot: PluginSlot, what: &str, plugin: &Plugin) -> String {
         let catalog = self.registry.catalog();
-        let why = catalog.not_available(slot, &plugin.plugin);
-        match catalog.available(slot).first() {
-            Some(other) => {
-                format!("{why}; with `{slot}: {other}` the project `{project}` has {what} of its own")
-            }
-            None => why,
-        }
+        let (why, there) = (catalog.not_available(slot, &plugin.plugin), catalog.available(slot));
+        let other = there.first().copied().unwrap_or_default();
+        format!("{why}; with `{slot}: {other}` the project `{project}` has {what} of its own")
     }
 }
 

@@ -28,7 +28,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::import::{ImportFormat, ImportResult, Outcome};
 pub use self::look::{LookError, TaskReceiver};
-pub(crate) use self::make::ForgeConfig;
+pub use self::make::ForgeConfig;
 use self::pending::PendingLooks;
 use crate::registry::Registry;
 use crate::{chores, policy};
@@ -62,11 +62,11 @@ pub(crate) struct OwnAdapters {
 
 /// The parts that every forge is made with.
 #[derive(Clone)]
-pub(crate) struct ForgeDeps {
-    pub(crate) records: Arc<dyn Records>,
-    pub(crate) runner: Runner,
-    pub(crate) queues: Arc<Queues>,
-    pub(crate) clock: Arc<dyn Clock>,
+pub struct ForgeDeps {
+    pub records: Arc<dyn Records>,
+    pub runner: Runner,
+    pub queues: Arc<Queues>,
+    pub clock: Arc<dyn Clock>,
 }
 
 /// The adapters of one project.

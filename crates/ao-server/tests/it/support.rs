@@ -21,7 +21,7 @@ use ao_core::{
 };
 use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
-use ao_daemon::registry::{Adapter, Registry};
+use ao_daemon::registry::{Adapter, AdapterMaker, HostDeps, Registry};
 use ao_engine::{CoreRules, EngineRules, Handle};
 use ao_ports::{
     CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, OutputPart, Record,
@@ -230,8 +230,9 @@ impl House {
             (Arc::<Forge>::default(), Arc::<Stage>::default(), Arc::<Still>::default());
         let mut registry = Registry::built_in();
         let staged = stage.clone();
-        let abilities = RuntimeAbilities::default();
-        registry.add(Adapter::runtime("stage", "of the tests", abilities, move |_| staged.clone()));
+        let make = move |_: &HostDeps| -> Arc<dyn Runtime> { staged.clone() };
+        let staged = AdapterMaker::Runtime(RuntimeAbilities::default(), Arc::new(make));
+        registry.add(Adapter::new("stage", "of the tests", staged));
         // Whatever is configured on this machine counts for nothing.
         let places =
             Places { env: Env::new([]), cwd: path.to_owned(), home: None, catalog: registry.catalog() };

@@ -1,21 +1,24 @@
 //! A forge that keeps pull requests in memory.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use ao_core::order::{MergeOrder, TestOrder};
 use ao_core::pull::{ChangeSize, Mergeable, PullFacts, PullState};
 use ao_core::queue::TestOutcome;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
-use ao_daemon::registry::Adapter;
+use ao_daemon::registry::{Adapter, AdapterMaker, ProjectAdapter, ProjectDeps};
 use ao_ports::{
     LookHint, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, ThreadReply, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
 pub(super) fn adapter() -> Adapter {
-    Adapter::scm("dummy", "pull requests in memory", |_| async {
-        Ok(Arc::<Forge>::default() as Arc<dyn Scm>)
-    })
+    Adapter::new("dummy", "pull requests in memory", AdapterMaker::Scm(Arc::new(forge)))
+}
+
+fn forge(_: ProjectDeps) -> ProjectAdapter<dyn Scm> {
+    Box::pin(ready(Ok(Arc::<Forge>::default() as Arc<dyn Scm>)))
 }
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_core::input::ProcessLife;
 use ao_core::session::ProcessRef;
 use ao_core::{Attempt, SessionId};
-use ao_daemon::registry::Adapter;
+use ao_daemon::registry::{Adapter, AdapterMaker, HostDeps};
 use ao_ports::{
     CensusEntry, EndOrder, OutputPart, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
     WriteOrder, WriteOutcome,
@@ -26,7 +26,8 @@ const ABILITIES: RuntimeAbilities = RuntimeAbilities {
 };
 
 pub(super) fn adapter() -> Adapter {
-    Adapter::runtime(NAME, "processes in memory", ABILITIES, |_| Arc::<Dummy>::default())
+    let make = |_: &HostDeps| -> Arc<dyn Runtime> { Arc::<Dummy>::default() };
+    Adapter::new(NAME, "processes in memory", AdapterMaker::Runtime(ABILITIES, Arc::new(make)))
 }
 
 #[derive(Default)]

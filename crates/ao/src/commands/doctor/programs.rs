@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ao_config::Loaded;
-use ao_config::catalog::PluginSlot;
+use ao_config::catalog::{PluginInfo, PluginSlot};
 use ao_daemon::registry;
 
 use super::finding::DoctorFinding;
@@ -84,43 +84,34 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let catalog = registry::catalog();
     let without = catalog.of(PluginSlot::Runtime).find(|runtime| runtime.program.is_none());
     let without = without.map_or("", |runtime| &runtime.name);
-    let mut findings = Vec::new();
-    for runtime in catalog.of(PluginSlot::Runtime) {
-        let is_wanted = wanted.contains(&runtime.name);
+    let finding = |runtime: &PluginInfo| {
+        let (name, is_wanted) = (&runtime.name, wanted.contains(&runtime.name));
         let Some(program) = runtime.program.as_deref() else {
-            if is_wanted || wanted.is_empty() {
-                findings.push(DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
-            }
-            continue;
+            let is_used = is_wanted || wanted.is_empty();
+            return is_used
+                .then(|| DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
         };
-        match (is_wanted, program::find(program).is_some()) {
-            (true, true) => findings.push(DoctorFinding::ok("runtime", format!("{program} is installed"))),
-            (true, false) => findings.push(
-                DoctorFinding::problem(
-                    "runtime",
-                    format!("agents are to run in {}, and `{program}` is not installed", runtime.name),
-                )
-                .fix(format!(
-                    "{}; or run agents without it: `ao config set defaults.runtime {without}`",
-                    install(program)
-                )),
-            ),
+        match (is_wanted, program::is_there(runtime)) {
+            (true, true) => Some(DoctorFinding::ok("runtime", format!("{program} is installed"))),
+            (true, false) => {
+                let what = format!("agents are to run in {name}, and `{program}` is not installed");
+                let other = format!("or run agents without it: `ao config set defaults.runtime {without}`");
+                Some(DoctorFinding::problem("runtime", what).fix(format!("{}; {other}", install(program))))
+            }
             // The default runtime is missing, and no configuration asks for another.
-            (false, false) if loaded.is_none() => findings.push(
-                DoctorFinding::warning("runtime", format!("{program} is not installed"))
-                    .means(
-                        "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too",
-                    )
-                    .fix(install(program)),
-            ),
-            (false, false) => findings.push(DoctorFinding::ok(
-                "runtime",
-                format!("{program} is not installed, and not needed here"),
-            )),
-            (false, true) => {}
+            (false, false) if loaded.is_none() => {
+                let means = "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too";
+                let what = format!("{program} is not installed");
+                Some(DoctorFinding::warning("runtime", what).means(means).fix(install(program)))
+            }
+            (false, false) => {
+                let what = format!("{program} is not installed, and not needed here");
+                Some(DoctorFinding::ok("runtime", what))
+            }
+            (false, true) => None,
         }
-    }
-    findings
+    };
+    catalog.of(PluginSlot::Runtime).filter_map(finding).collect()
 }
 
 /// Checks the configured agents; without a configuration, the installed ones.
