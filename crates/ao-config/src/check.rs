@@ -4,26 +4,34 @@ use std::collections::BTreeMap;
 
 use ao_core::incident::IncidentKind;
 
-use crate::catalog::{PluginCatalog, PluginSlot};
+use crate::catalog::{PluginCatalog, PluginOptions, PluginSlot};
 use crate::names::nearest;
 use crate::normalize::ConfigMistake;
 use crate::refs;
 use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, HooksConfig, Plugin, Reactions};
 use crate::tree::ConfigTree;
 
-pub(crate) fn check(config: &Config, tree: &ConfigTree, catalog: &PluginCatalog) -> Vec<ConfigMistake> {
-    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![] };
+/// Finds mistakes, and names that no plugin has yet: their configuration loads, and each is refused where it is used.
+pub(crate) fn check(
+    config: &Config,
+    tree: &ConfigTree,
+    catalog: &PluginCatalog,
+) -> (Vec<ConfigMistake>, Vec<MissingName>) {
+    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![], missing: vec![] };
     checking.defaults();
     checking.projects();
     checking.agents();
     checking.notifications();
     checking.server();
-    checking.mistakes
+    (checking.mistakes, checking.missing)
 }
+
+/// A configured name that no plugin has yet, with the path of the value.
+pub(crate) type MissingName = (PluginSlot, String, Vec<String>);
 
 /// Finds keys that are accepted and have no effect yet. They are read so that a file from elsewhere still loads.
 pub(crate) fn unused_keys(config: &Config, tree: &ConfigTree, catalog: &PluginCatalog) -> Vec<ConfigMistake> {
-    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![] };
+    let mut checking = ConfigChecker { config, tree, catalog, mistakes: vec![], missing: vec![] };
     let mut idle = |path: &[&str], says: bool| {
         if says {
             let key = path.last().copied().unwrap_or_default();
@@ -39,6 +47,7 @@ struct ConfigChecker<'a> {
     tree: &'a ConfigTree,
     catalog: &'a PluginCatalog,
     mistakes: Vec<ConfigMistake>,
+    missing: Vec<MissingName>,
 }
 
 impl ConfigChecker<'_> {
@@ -207,8 +216,7 @@ impl ConfigChecker<'_> {
                 self.at(&inside("id"), format!("there is another agent called `{}`", specialist.id), None);
             }
             seen.push(&specialist.id);
-            let own = self.config.tools.keys().map(String::as_str);
-            let tools = self.catalog.names(PluginSlot::Agent).chain(own);
+            let tools = self.config.tools.keys().map(String::as_str);
             self.known(&inside("tool"), PluginSlot::Agent, &specialist.tool, tools.collect());
             self.slots(&["agents", &number], specialist.runtime.as_ref(), None, None, None);
             let here = ["agents", number.as_str(), "config", "reactions"];
@@ -220,11 +228,8 @@ impl ConfigChecker<'_> {
     }
 
     fn notifications(&mut self) {
-        let from_outside: Vec<&str> = self.config.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         for (name, Channel { plugin, .. }) in &self.config.notifiers {
-            let built_in = self.catalog.names(PluginSlot::Notifier);
-            let known = built_in.chain(from_outside.iter().copied()).collect();
-            self.known(&["notifiers", name, "plugin"], PluginSlot::Notifier, plugin, known);
+            self.known(&["notifiers", name, "plugin"], PluginSlot::Notifier, plugin, vec![]);
         }
         for (name, channel) in &self.config.notifiers {
             for (key, wrong) in
@@ -286,43 +291,46 @@ impl ConfigChecker<'_> {
             (PluginSlot::Tracker, "tracker", tracker),
             (PluginSlot::Scm, "scm", scm),
         ] {
-            // A name that no plugin has yet is refused where it is needed: the rest of the file still loads.
             if let Some(plugin) = plugin {
                 let path: Vec<&str> = here.iter().copied().chain([key, "plugin"]).collect();
-                let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
-                self.known(&path, slot, &plugin.plugin, self.catalog.names(slot).chain(outside).collect());
-                if plugin.plugin == "local" {
-                    self.local(&path[..path.len() - 1], plugin);
+                self.known(&path, slot, &plugin.plugin, vec![]);
+                if let Some(options) = self.catalog.find(slot, &plugin.plugin).and_then(|info| info.options) {
+                    self.options(&path[..path.len() - 1], plugin, options);
                 }
             }
         }
     }
 
-    /// Checks the options of the built-in tracker and forge: issues can be stored as files of the repository.
-    fn local(&mut self, path: &[&str], plugin: &Plugin) {
-        let tracker = path.last() == Some(&"tracker");
-        for (option, value) in &plugin.options {
+    /// Checks the options of a plugin against those that it takes.
+    fn options(&mut self, path: &[&str], Plugin { plugin, options }: &Plugin, known: PluginOptions) {
+        for (option, value) in options {
             let at: Vec<&str> = path.iter().copied().chain([option.as_str()]).collect();
-            if !tracker || option != "keep" {
-                let known = if tracker { "its only option is `keep`" } else { "it has no options" };
-                self.at_key(&at, format!("`local` has no option `{option}`"), Some(known.to_owned()));
-            } else if !matches!(value.as_str(), Some("store" | "files")) {
-                let hint = "`store` for the daemon's own file, or `files` for `.ao/issues/*.md`".to_owned();
-                self.at(&at, "`keep` has to be `store` or `files`".into(), Some(hint));
+            let quoted = |names: &mut dyn Iterator<Item = &str>| {
+                names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+            };
+            match known.iter().find(|(name, _)| name == option) {
+                None => {
+                    let names = quoted(&mut known.iter().map(|(name, _)| *name));
+                    let hint = if names.is_empty() {
+                        "it has no options".into()
+                    } else {
+                        format!("it takes {names}")
+                    };
+                    self.at_key(&at, format!("`{plugin}` has no option `{option}`"), Some(hint));
+                }
+                Some((_, values)) if value.as_str().is_none_or(|value| !values.contains(&value)) => {
+                    let values = quoted(&mut values.iter().copied());
+                    self.at(&at, format!("`{option}` has to be {values}"), None);
+                }
+                Some(_) => {}
             }
         }
     }
 
     fn agent(&mut self, path: &[&str], agent: &str) {
-        let own = self.config.tools.keys().map(String::as_str);
+        let tools = self.config.tools.keys().map(String::as_str);
         let specialists = self.config.agents.iter().map(|specialist| specialist.id.as_str());
-        let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
-        self.known(
-            path,
-            PluginSlot::Agent,
-            agent,
-            self.catalog.names(PluginSlot::Agent).chain(own).chain(specialists).chain(outside).collect(),
-        );
+        self.known(path, PluginSlot::Agent, agent, tools.chain(specialists).collect());
     }
 
     fn notifiers(&mut self, path: &[&str], named: &[String]) {
@@ -334,14 +342,8 @@ impl ConfigChecker<'_> {
     }
 
     fn notifier(&mut self, path: &[&str], name: &str) {
-        let channels = self.config.notifiers.keys().map(String::as_str);
-        let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
-        self.known(
-            path,
-            PluginSlot::Notifier,
-            name,
-            channels.chain(self.catalog.names(PluginSlot::Notifier)).chain(outside).collect(),
-        );
+        let channels = self.config.notifiers.keys().map(String::as_str).collect();
+        self.known(path, PluginSlot::Notifier, name, channels);
     }
 
     /// Checks the reactions of one layer, each merged over the layer below it.
@@ -372,14 +374,22 @@ impl ConfigChecker<'_> {
         }
     }
 
-    fn known(&mut self, path: &[&str], slot: PluginSlot, name: &str, known: Vec<&str>) {
-        if known.contains(&name) {
+    /// Checks a name of a slot. `own` are the names that the configuration itself describes.
+    fn known(&mut self, path: &[&str], slot: PluginSlot, name: &str, own: Vec<&str>) {
+        let catalog = self.catalog;
+        if own.contains(&name) || catalog.has(slot, name) {
             return;
+        }
+        let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
+        let known: Vec<&str> = catalog.names(slot).chain(own).chain(outside).collect();
+        if known.contains(&name) {
+            let path = path.iter().map(|part| (*part).to_owned()).collect();
+            return self.missing.push((slot, name.to_owned(), path));
         }
         let hint = match nearest(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
-                let works = |name: &&str| self.catalog.find(slot, name).is_none_or(|plugin| plugin.available);
+                let works = |name: &&str| catalog.find(slot, name).is_none_or(|plugin| plugin.available);
                 let names: Vec<&str> = known.iter().copied().filter(works).collect();
                 format!("known names: {}", names.join(", "))
             }

@@ -1,11 +1,9 @@
 //! Writes a first configuration file, for people to read and extend.
 
-use std::io;
-
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::catalog::{PluginCatalog, PluginSlot};
-use crate::edit::{self, quoted};
+use crate::edit::quoted;
 
 /// The values that it is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,19 +34,6 @@ pub struct InitValues {
 pub struct InitCheck {
     pub name: String,
     pub command: String,
-}
-
-/// Reasons for which no file was written.
-#[derive(Debug, thiserror::Error)]
-pub enum InitError {
-    #[error("`{0}` already exists; use `--force` to overwrite it")]
-    Exists(Utf8PathBuf),
-    #[error("failed to write `{path}`")]
-    Write {
-        path: Utf8PathBuf,
-        #[source]
-        err: io::Error,
-    },
 }
 
 /// Returns the text of a first configuration.
@@ -146,21 +131,4 @@ fn checks(init: &InitValues) -> String {
 /// Quotes a command for a flow mapping, where more characters have a meaning.
 fn in_quotes(command: &str) -> String {
     format!("'{}'", command.replace('\'', "''"))
-}
-
-/// Writes a first configuration. An existing file is replaced only with `force`.
-pub fn write(path: &Utf8Path, text: &str, force: bool) -> Result<(), InitError> {
-    let failed = |err| InitError::Write { path: path.to_path_buf(), err };
-    if force {
-        return edit::write(path, text).map_err(failed);
-    }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    // `create_new` decides a race: of two that start at once, one gets `InitError::Exists`.
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()).map_err(failed),
-        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(InitError::Exists(path.to_path_buf())),
-        Err(err) => Err(failed(err)),
-    }
 }

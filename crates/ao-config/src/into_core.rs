@@ -32,7 +32,8 @@ pub struct Effective<'a> {
     pub orchestrator: &'a str,
     pub workspace: &'a Plugin,
     pub tracker: &'a Plugin,
-    pub scm: Plugin,
+    /// The forge, if one is configured. Otherwise it follows from the tracker.
+    pub scm: Option<&'a Plugin>,
     pub notifiers: &'a [String],
     /// The start of the names of its sessions.
     pub session_prefix: &'a str,
@@ -129,7 +130,6 @@ impl Config {
         let defaults = &self.defaults;
         let tracker = project.tracker.as_ref().unwrap_or(&defaults.tracker);
         let agent = project.agent.as_deref().unwrap_or(&defaults.agent);
-        let scm = project.scm.as_ref().or(defaults.scm.as_ref()).cloned();
         let orchestrator = project.orchestrator.agent.as_deref().or(self.orchestrator.agent.as_deref());
         Some(Effective {
             name,
@@ -138,19 +138,11 @@ impl Config {
             agent: project.worker.agent.as_deref().unwrap_or(agent),
             orchestrator: orchestrator.unwrap_or(agent),
             workspace: project.workspace.as_ref().unwrap_or(&defaults.workspace),
-            scm: scm.unwrap_or_else(|| Plugin::named(forge_of(&tracker.plugin))),
+            scm: project.scm.as_ref().or(defaults.scm.as_ref()),
             tracker,
             notifiers: project.notifiers.as_deref().unwrap_or(&defaults.notifiers),
             session_prefix: project.session_prefix.as_deref().unwrap_or(name),
         })
-    }
-}
-
-/// Returns the forge for a tracker: the same service, unless that is known to have no pull requests.
-fn forge_of(tracker: &str) -> &str {
-    match tracker {
-        "linear" | "jira" => "github",
-        _ => tracker,
     }
 }
 

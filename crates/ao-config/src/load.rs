@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::catalog::PluginCatalog;
+use crate::catalog::{MissingPlugin, PluginCatalog};
 use crate::error::{ConfigError, Problem, SourceText, Warning};
 use crate::find::{Layer, LayerKind, Places, find};
 use crate::implicit::{self, ImplicitProject};
@@ -30,6 +30,8 @@ pub struct Loaded {
     pub layers: Vec<Layer>,
     /// Problems that have no effect until the value is used.
     pub warnings: Vec<Warning>,
+    /// The configured names that no plugin has yet. Each is refused where it is used.
+    pub missing: Vec<MissingPlugin>,
     /// Mistakes in the user's own agents, by name.
     wrong_tools: Vec<(String, Problem)>,
     /// The projects that are named in a file other than the user's own.
@@ -258,16 +260,42 @@ fn assemble(layers: Vec<Layer>, sources: &[SourceText], places: &Places) -> Resu
         let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
         refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
     })?;
-    let mistakes = check::check(&config, &tree, &places.catalog);
+    let (mistakes, missing) = check::check(&config, &tree, &places.catalog);
     if !mistakes.is_empty() {
         return Err(refuse(&mistakes));
     }
     let unused = check::unused_keys(&config, &tree, &places.catalog);
     let warnings = found.warnings.iter().chain(&unused).map(|mistake| Warning(problem(mistake))).collect();
+    let catalog = places.catalog.clone();
+    let missing = missing.into_iter().map(|(slot, name, path)| {
+        let at = tree.follow(path.iter().map(String::as_str)).at;
+        let key = config_key(&path);
+        let hint = catalog.alternative(slot, &name, key.as_deref());
+        let problem = Problem::at(sources, at, catalog.not_available(slot, &name), Some(hint));
+        MissingPlugin { slot, name, path, problem }
+    });
+    let missing = missing.collect();
     let wrong_tools = tools.iter().map(|(name, mistake)| (name.clone(), problem(mistake))).collect();
     let sources = sources.to_vec();
-    let catalog = places.catalog.clone();
-    Ok(Loaded { config, layers, warnings, wrong_tools, named, implicit, top_keys, tree, sources, catalog })
+    Ok(Loaded {
+        config,
+        layers,
+        warnings,
+        missing,
+        wrong_tools,
+        named,
+        implicit,
+        top_keys,
+        tree,
+        sources,
+        catalog,
+    })
+}
+
+/// Returns the key by which `ao config set` changes the value at a path; none for a part of a list.
+fn config_key(path: &[String]) -> Option<String> {
+    let path = path.strip_suffix(&["plugin".to_owned()]).unwrap_or(path);
+    path.iter().all(|part| part.parse::<usize>().is_err()).then(|| path.join("."))
 }
 
 fn read_layer(

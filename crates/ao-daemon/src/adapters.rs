@@ -13,11 +13,13 @@ use camino::Utf8PathBuf;
 use crate::error::DaemonError;
 use crate::jobs::DaemonJobs;
 use crate::looks::ProjectLooks;
+use crate::registry::Registry;
 
 /// The agents, notifiers and workspaces that are plugged in.
 pub struct DaemonAdapters {
     deps: AgentDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    pub(crate) registry: Arc<Registry>,
     plugged: Mutex<PluggedSlots>,
 }
 
@@ -39,8 +41,12 @@ struct PluggedSlots {
 }
 
 impl DaemonAdapters {
-    pub(crate) fn new(deps: AgentDeps, workspaces: BTreeMap<String, Arc<dyn Workspace>>) -> DaemonAdapters {
-        DaemonAdapters { deps, workspaces, plugged: Mutex::default() }
+    pub(crate) fn new(
+        deps: AgentDeps,
+        workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+        registry: Arc<Registry>,
+    ) -> DaemonAdapters {
+        DaemonAdapters { deps, workspaces, registry, plugged: Mutex::default() }
     }
 
     /// Adds agents of the embedding program, and exchanges those that were made of options, and all notifiers. On a failure
@@ -103,6 +109,17 @@ impl DaemonAdapters {
 
     pub fn workspace(&self, kind: &str) -> Option<&dyn Workspace> {
         self.workspaces.get(kind).map(|workspace| &**workspace)
+    }
+
+    /// Returns all kinds of workspaces.
+    pub(crate) fn workspace_kinds(&self) -> Vec<String> {
+        self.workspaces.keys().cloned().collect()
+    }
+
+    /// Returns a kind of workspace that can be checked out for reading only.
+    pub(crate) fn read_only_workspace(&self) -> Option<String> {
+        let mut kinds = self.workspaces.iter();
+        kinds.find(|(_, workspace)| workspace.can_read_only()).map(|(kind, _)| kind.clone())
     }
 
     /// Returns the full path of our own program.

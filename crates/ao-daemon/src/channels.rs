@@ -10,7 +10,7 @@ use ao_core::incident::Subject;
 use ao_core::notice::{ChannelRecord, Notice, NoticeLevel};
 use ao_core::{NoticeId, ProjectId, State};
 use ao_notifier::pace::{self, Every};
-use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
+use ao_notifier::{Audience, ChannelError, Pace, Page, Routed};
 use ao_ports::Notifier;
 use futures::future::join_all;
 use jiff::Timestamp;
@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::config::InForce;
 use crate::daemon::Daemon;
 use crate::error::{DaemonError, ErrorKind};
+use crate::registry::{ChannelDeps, OpenChannel, Registry};
 use crate::spawn::nearest;
 
 impl Daemon {
@@ -128,7 +129,7 @@ pub(crate) fn open(configs: &InForce, page: &Page) -> OpenChannels {
             levels: levels.get(&name).cloned().unwrap_or_default(),
             projects: projects.iter().map(|(id, named)| (id.clone(), named.contains(&name))).collect(),
         };
-        channels.notifiers.insert(name, Arc::new(Routed::new(Arc::new(channel), audience, pace)));
+        channels.notifiers.insert(name, Arc::new(Routed::new(channel.notifier, audience, pace)));
     }
     channels
 }
@@ -145,7 +146,7 @@ fn list(configs: &InForce, page: &Page, fares: &ChannelStates) -> Vec<ChannelRep
         ChannelReport {
             channel: name.clone(),
             plugin: described(&configs.main.config, name).plugin,
-            target: channel.as_ref().ok().map(Channel::target),
+            target: channel.as_ref().ok().map(|channel| channel.target.clone()),
             levels: LEVELS.iter().map(|row| row.1).filter(|level| own.contains(level)).collect(),
             projects: projects
                 .iter()
@@ -189,12 +190,11 @@ async fn try_one(configs: &InForce, page: &Page, name: &str, level: NoticeLevel)
         target,
         problem: Some(problem),
     };
-    let channel = match channel(configs, name, page) {
-        Ok(channel) => channel,
+    let (notifier, target) = match channel(configs, name, page) {
+        Ok(OpenChannel { notifier, target }) => (notifier, Some(target)),
         Err(problem) => return failed(problem, None),
     };
-    let target = Some(channel.target());
-    let told = tokio::time::timeout(TEST, channel.notify(&test_notice(level))).await;
+    let told = tokio::time::timeout(TEST, notifier.notify(&test_notice(level))).await;
     match told {
         Ok(Ok(())) => ChannelTrial {
             channel: name.to_owned(),
@@ -262,17 +262,13 @@ pub fn described(config: &Config, name: &str) -> Plugin {
     config.notifiers.get(name).cloned().unwrap_or_else(|| Plugin::named(name))
 }
 
-fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String> {
+fn channel(configs: &InForce, name: &str, page: &Page) -> Result<OpenChannel, String> {
     let config = &configs.main.config;
-    let channel = opened(config, name, &Env::of_process()).map_err(|fault| match fault {
+    let page = config.dashboard.public_url.as_deref().map_or_else(|| page.clone(), Page::from);
+    opened(config, name, &Env::of_process(), page, configs.registry()).map_err(|fault| match fault {
         ChannelFault::Reference(err) => format!("the channel `{name}`: {err}"),
         ChannelFault::Channel(err) => err.to_string(),
-    })?;
-    let page = match config.dashboard.public_url.as_deref() {
-        Some(public) => Page::from(public),
-        None => page.clone(),
-    };
-    Ok(channel.with_dashboard(page))
+    })
 }
 
 /// The fault of a channel that cannot be used.
@@ -284,7 +280,13 @@ pub enum ChannelFault {
 }
 
 /// Opens a channel as it is described. Nothing is sent.
-pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, ChannelFault> {
+pub fn opened(
+    config: &Config,
+    name: &str,
+    env: &Env,
+    page: Page,
+    registry: &Registry,
+) -> Result<OpenChannel, ChannelFault> {
     let plugin = described(config, name);
     let mut options = plugin.resolved(env).map_err(ChannelFault::Reference)?;
     // These belong to us, for every plugin.
@@ -298,7 +300,8 @@ pub fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, Channel
         }
     }
     let variable = |name: &str| env.get(name).map(str::to_owned);
-    Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(ChannelFault::Channel)
+    let deps = ChannelDeps { name, settings: &settings, env: &variable, page };
+    registry.channel(&plugin.plugin, &deps).map_err(ChannelFault::Channel)
 }
 
 /// Names nested options by their path: `headers.Authorization`.

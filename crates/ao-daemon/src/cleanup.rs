@@ -67,8 +67,8 @@ impl Daemon {
 type TreesByRepository = BTreeMap<(ProjectId, String, String), Vec<(TreeRef, String, bool)>>;
 
 async fn clean_up(daemon: &Daemon, order: &CleanupRequest) -> Result<CleanupReport, DaemonError> {
-    let wish = order.clone();
-    let asked = daemon.handle.view(move |state| asked(state, &wish)).await?;
+    let (wish, kinds) = (order.clone(), daemon.adapters.workspace_kinds());
+    let asked = daemon.handle.view(move |state| asked(state, &wish, &kinds)).await?;
     let mut trees = Vec::new();
     for ((project, repository, kind), orders) in asked {
         let Some(workspace) = daemon.adapters.workspace(&kind) else { continue };
@@ -138,13 +138,13 @@ fn unreadable(
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.
-fn asked(state: &State, order: &CleanupRequest) -> TreesByRepository {
+fn asked(state: &State, order: &CleanupRequest, kinds: &[String]) -> TreesByRepository {
     let mut asked = TreesByRepository::new();
     // Every project is looked at, because a folder that no session answers for is worth telling of, too.
     for (id, project) in &state.projects {
         if order.project.as_ref().is_none_or(|wanted| wanted == id) {
-            for kind in ["worktree", "clone"] {
-                asked.entry((id.clone(), project.config.path.clone(), kind.to_owned())).or_default();
+            for kind in kinds {
+                asked.entry((id.clone(), project.config.path.clone(), kind.clone())).or_default();
             }
         }
     }

@@ -25,15 +25,12 @@ use ao_core::{Attempt, ProjectId, SessionId};
 use ao_engine::{AdapterSet, Engine, EngineError, EngineRules, Handle};
 use ao_git::Queues;
 use ao_ports::{
-    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtime, Runtimes, Scm, Seq, StoreError, Tracker,
-    Workspace,
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Runtimes, Scm, Seq, StoreError, Tracker,
 };
 use ao_process::Keeper;
-use ao_runtime::tmux::Tmux;
-use ao_runtime::{Families, Processes, Shim, tmux};
+use ao_runtime::Families;
 use ao_scm::checks::{self, Runner};
 use ao_store::{DirLock, Store};
-use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::{Mutex, watch};
@@ -48,6 +45,7 @@ use crate::forecast::ProjectForecasts;
 use crate::jobs::{DaemonJobs, JobDeps};
 use crate::looks::{ForgeConfig, ForgeDeps, OwnAdapters, ProjectLooks};
 use crate::power::PowerBus;
+use crate::registry::{self, HostDeps, Registry};
 use crate::secrets::{self, MaskedRecords, MaskingRules};
 use crate::spawn::SpawnOrders;
 use crate::terminals::{AgentTerminals, TerminalDeps, TerminalViews};
@@ -82,8 +80,8 @@ pub struct DaemonOptions {
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Trackers that the embedding program has made, likewise.
     pub trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
-    /// Runtimes beside the built-in ones.
-    pub runtimes: Vec<Arc<dyn Runtime>>,
+    /// The adapters, if there is no configuration that brings them.
+    pub registry: Arc<Registry>,
     pub max_parallel_checks: usize,
     /// The bus over which the machine is kept awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<PowerBus>,
@@ -108,7 +106,7 @@ impl DaemonOptions {
             notifiers: BTreeMap::new(),
             scms: BTreeMap::new(),
             trackers: BTreeMap::new(),
-            runtimes: vec![],
+            registry: registry::built_in(),
             max_parallel_checks: 2,
             prevent_idle_sleep: None,
             rules: Arc::new(MaskingRules),
@@ -137,10 +135,6 @@ pub struct Daemon {
     /// The terminals and the output of agents.
     pub terminals: AgentTerminals,
     pub runtimes: Runtimes,
-    pub processes: Arc<Processes>,
-    pub tmux: Arc<Tmux>,
-    /// The same as in its slot, for callers that make worktrees of their own: a repository has one queue.
-    pub(crate) worktrees: Arc<Worktrees>,
     /// Finds which agent a program descends from.
     pub families: Arc<Families>,
     pub spool: Arc<Spool>,
@@ -175,28 +169,22 @@ impl Daemon {
         let DaemonOptions { data_dir, lock, program, prevent_idle_sleep, background, .. } = &options;
         let lock = lock.clone().map_or_else(|| DirLock::take(data_dir).map(Arc::new), Ok)?;
         let store = Store::open_locked(lock, ao_store::Options::default())?;
-        let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let families = Arc::new(Families::new(data_dir));
         let keeper = Keeper::new(program.clone(), KEEPER);
-        let held = ao_runtime::Options {
+        let queues = Arc::new(Queues::default());
+        let host = HostDeps {
+            data_dir: data_dir.clone(),
+            program: program.clone(),
+            clock: clock.clone(),
             families: families.clone(),
             keeper: keeper.clone(),
-            ..ao_runtime::Options::new(data_dir.join("processes"), shim)
+            queues: queues.clone(),
         };
-        let processes = Arc::new(Processes::new(held, clock.clone()));
-        let helper = vec![program.to_string_lossy().into_owned(), TMUX_HELPER.to_owned()];
-        let panes = tmux::Options {
-            families: families.clone(),
-            keeper: keeper.clone(),
-            ..tmux::Options::new(data_dir.join("tmux"), helper)
-        };
-        let tmux = Arc::new(Tmux::new(panes, clock.clone()));
-        let built_in = [processes.clone() as Arc<dyn Runtime>, tmux.clone()];
-        let runtimes: Runtimes = built_in.into_iter().chain(options.runtimes.iter().cloned()).collect();
+        let registry = options.configs.as_ref().map_or(&options.registry, InForce::registry).clone();
+        let (runtimes, workspaces) = (registry.runtimes(&host), registry.workspaces(&host));
 
         let spool =
             Arc::new(Spool::open(data_dir.as_std_path(), clock.clone()).map_err(DaemonError::environment)?);
-        let queues = Arc::new(Queues::default());
         let checks = checks::Options {
             cap: options.max_parallel_checks,
             keeper: keeper.clone(),
@@ -213,17 +201,16 @@ impl Daemon {
                 check_logs: checks.logs().to_string(),
             },
         };
-        let (worktrees, workspaces) = workspaces(data_dir, &queues, &keeper);
         let config = Arc::new(match &options.configs {
             Some(configs) => ActiveConfig::pending(data_dir, configs.clone(), options.page.clone()),
-            None => ActiveConfig::without_files(data_dir)?,
+            None => ActiveConfig::without_files(data_dir, registry.clone())?,
         });
         let (agents, notifiers) = match &options.configs {
             // From the first turn on: a notice that waited for the daemon to come back finds its channel.
             Some(configs) => (apply::first_agents(configs), apply::first_channels(configs, &options.page)),
             None => (options.agents.clone(), options.notifiers.clone()),
         };
-        let adapters = Arc::new(DaemonAdapters::new(agent_deps, workspaces.clone()));
+        let adapters = Arc::new(DaemonAdapters::new(agent_deps, workspaces.clone(), registry.clone()));
         adapters.replace(options.own_agents.clone(), agents, notifiers)?;
 
         let stop = CancellationToken::new();
@@ -243,6 +230,7 @@ impl Daemon {
             handle.clone(),
             ForgeDeps { records, runner, queues: queues.clone(), clock: clock.clone() },
             workspaces.clone(),
+            registry,
             OwnAdapters { scms: options.scms.clone(), trackers: options.trackers.clone() },
         ));
         let spawn = Arc::new(SpawnOrders {
@@ -274,8 +262,7 @@ impl Daemon {
         }
 
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
-        processes.watch(reporter.clone()).map_err(DaemonError::environment)?;
-        tmux.watch(reporter.clone()).await.map_err(DaemonError::environment)?;
+        runtimes.watch(&reporter).await.map_err(DaemonError::environment)?;
         let forecasts = Arc::new(ProjectForecasts::new(
             handle.clone(),
             clock.clone(),
@@ -320,9 +307,6 @@ impl Daemon {
             jobs,
             forecasts,
             runtimes,
-            processes,
-            tmux,
-            worktrees,
             families,
             spool,
             engine: Mutex::new(running),
@@ -418,30 +402,6 @@ fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> 
         }
     }
     environment
-}
-
-fn workspaces(
-    data_dir: &Utf8PathBuf,
-    queues: &Arc<Queues>,
-    keeper: &Keeper,
-) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
-    let options = || ao_workspace::Options {
-        provision: Some(provision::Options {
-            keeper: keeper.clone(),
-            data_dir: Some(data_dir.into()),
-            ..provision::Options::new(data_dir.join("logs"))
-        }),
-        scratch: Some(data_dir.join("forecast").join("captures").into()),
-        queues: queues.clone(),
-        ..ao_workspace::Options::default()
-    };
-    let clones = Clones::new(data_dir.join("clones"), options());
-    let worktrees = Arc::new(Worktrees::with(options()));
-    let by_name = BTreeMap::from([
-        ("worktree".to_owned(), worktrees.clone() as Arc<dyn Workspace>),
-        ("clone".to_owned(), Arc::new(clones)),
-    ]);
-    (worktrees, by_name)
 }
 
 /// Reads the reports of hooks. Without it agents are still read by their screens, so a failure is no reason to end.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use ao_config::catalog::PluginInfo;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -27,6 +28,11 @@ pub enum ProgramError {
 /// Finds a program in `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     find_in(std::env::var_os("PATH")?.as_os_str(), name)
+}
+
+/// Returns true if the program that a plugin needs is installed.
+pub fn is_there(plugin: &PluginInfo) -> bool {
+    plugin.program.as_deref().is_none_or(|program| find(program).is_some())
 }
 
 fn find_in(path: &OsStr, name: &str) -> Option<PathBuf> {

@@ -20,9 +20,41 @@ use crate::secrets::ChannelSecrets;
 use crate::settings::{ChannelError, ChannelSettings, EnvLookup, FoundSetting};
 use crate::{composio, discord, openclaw, slack, telegram, webhook};
 
+/// A kind of channel.
+#[derive(Debug)]
+pub struct ChannelPlugin {
+    pub name: &'static str,
+    /// A one-line description.
+    pub about: &'static str,
+    /// It needs a desktop on this machine.
+    pub on_desktop: bool,
+    /// The settings that it takes.
+    known: &'static [&'static str],
+    sender: fn(&ChannelSettings<'_>) -> Result<PluginSender, ChannelError>,
+}
+
 /// The available plugins.
-pub(crate) const PLUGINS: &[&str] =
-    &["desktop", "slack", "discord", "composio", "webhook", "openclaw", "telegram"];
+pub const PLUGINS: &[ChannelPlugin] = &[
+    ChannelPlugin {
+        on_desktop: true,
+        ..plugin("desktop", "a desktop notification", DesktopNotifier::KNOWN, desktop)
+    },
+    plugin("slack", "a message through a Slack webhook", &["webhookUrl"], slack),
+    plugin("discord", "a message through a Discord webhook", &["webhookUrl"], discord),
+    plugin("composio", "a tool of a service connected to Composio", composio::KNOWN, composio),
+    plugin("webhook", "JSON to a URL of yours", &["url", "secret", "headers."], webhook),
+    plugin("openclaw", "a hook of an OpenClaw gateway", openclaw::KNOWN, openclaw),
+    plugin("telegram", "a message through a Telegram bot", &["botToken", "chatId", "apiUrl"], telegram),
+];
+
+const fn plugin(
+    name: &'static str,
+    about: &'static str,
+    known: &'static [&'static str],
+    sender: fn(&ChannelSettings<'_>) -> Result<PluginSender, ChannelError>,
+) -> ChannelPlugin {
+    ChannelPlugin { name, about, on_desktop: false, known, sender }
+}
 
 /// Time limit for sending one notice.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,57 +90,11 @@ impl Channel {
         settings: &BTreeMap<String, String>,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Channel, ChannelError> {
-        let read = |plugin, known| ChannelSettings::new(name, plugin, known, settings, env as EnvLookup<'_>);
-        let (plugin, sender) = match plugin {
-            "desktop" => (
-                "desktop",
-                PluginSender::Desktop(DesktopNotifier::new(&read("desktop", DesktopNotifier::KNOWN)?)?),
-            ),
-            "slack" => {
-                let settings = read("slack", &["webhookUrl"])?;
-                let url = settings.need("webhookUrl", Some("SLACK_WEBHOOK_URL"))?.secret_address()?;
-                (
-                    "slack",
-                    PluginSender::Slack(endpoint(
-                        &settings,
-                        url,
-                        HeaderMap::new(),
-                        ChannelSecrets::default(),
-                    )?),
-                )
-            }
-            "discord" => {
-                let settings = read("discord", &["webhookUrl"])?;
-                let url = settings.need("webhookUrl", Some("DISCORD_WEBHOOK_URL"))?.secret_address()?;
-                let url = discord::waiting(url);
-                (
-                    "discord",
-                    PluginSender::Discord(endpoint(
-                        &settings,
-                        url,
-                        HeaderMap::new(),
-                        ChannelSecrets::default(),
-                    )?),
-                )
-            }
-            "telegram" => ("telegram", telegram(&read("telegram", &["botToken", "chatId", "apiUrl"])?)?),
-            "webhook" => ("webhook", webhook(&read("webhook", &["url", "secret", "headers."])?)?),
-            "composio" => {
-                let settings = read("composio", composio::KNOWN)?;
-                let (call, url, headers, key) = composio::read(&settings)?;
-                let endpoint = endpoint(&settings, url, headers, ChannelSecrets::of(&key))?;
-                ("composio", PluginSender::Composio { endpoint, call })
-            }
-            "openclaw" => {
-                let settings = read("openclaw", openclaw::KNOWN)?;
-                let (ask, url, headers, token) = openclaw::read(&settings)?;
-                let endpoint = endpoint(&settings, url, headers, ChannelSecrets::of(&token))?;
-                ("openclaw", PluginSender::Openclaw { endpoint, ask })
-            }
-            other => {
-                return Err(ChannelError::NoSuchPlugin { name: name.to_owned(), plugin: other.to_owned() });
-            }
+        let Some(plugin) = PLUGINS.iter().find(|known| known.name == plugin) else {
+            return Err(ChannelError::NoSuchPlugin { name: name.to_owned(), plugin: plugin.to_owned() });
         };
+        let settings = ChannelSettings::new(name, plugin.name, plugin.known, settings, env as EnvLookup<'_>)?;
+        let (plugin, sender) = (plugin.name, (plugin.sender)(&settings)?);
         Ok(Channel { plugin, sender, timeout: TIMEOUT, dashboard: Page::default(), quiet: Mutex::default() })
     }
 
@@ -197,6 +183,33 @@ impl fmt::Debug for Channel {
             .field("target", &self.target())
             .finish_non_exhaustive()
     }
+}
+
+fn desktop(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
+    Ok(PluginSender::Desktop(DesktopNotifier::new(settings)?))
+}
+
+fn slack(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
+    let url = settings.need("webhookUrl", Some("SLACK_WEBHOOK_URL"))?.secret_address()?;
+    Ok(PluginSender::Slack(endpoint(settings, url, HeaderMap::new(), ChannelSecrets::default())?))
+}
+
+fn discord(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
+    let url = settings.need("webhookUrl", Some("DISCORD_WEBHOOK_URL"))?.secret_address()?;
+    let url = discord::waiting(url);
+    Ok(PluginSender::Discord(endpoint(settings, url, HeaderMap::new(), ChannelSecrets::default())?))
+}
+
+fn composio(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
+    let (call, url, headers, key) = composio::read(settings)?;
+    let endpoint = endpoint(settings, url, headers, ChannelSecrets::of(&key))?;
+    Ok(PluginSender::Composio { endpoint, call })
+}
+
+fn openclaw(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
+    let (ask, url, headers, token) = openclaw::read(settings)?;
+    let endpoint = endpoint(settings, url, headers, ChannelSecrets::of(&token))?;
+    Ok(PluginSender::Openclaw { endpoint, ask })
 }
 
 fn telegram(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {

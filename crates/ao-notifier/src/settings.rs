@@ -18,7 +18,7 @@ pub enum ChannelError {
     Unknown { name: String, plugin: &'static str, key: String, known: &'static [&'static str] },
     #[error("{place} {why}")]
     Wrong { place: String, why: String },
-    #[error("`{plugin}`, which notifier `{name}` is to be, does not exist; there are {}", list(PLUGINS))]
+    #[error("`{plugin}`, which notifier `{name}` is to be, does not exist; there are {}", list(&PLUGINS.iter().map(|plugin| plugin.name).collect::<Vec<_>>()))]
     NoSuchPlugin { name: String, plugin: String },
     #[error("notifier `{name}` cannot be used here: {why}")]
     NotHere { name: String, why: String },

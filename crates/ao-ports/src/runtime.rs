@@ -1,5 +1,6 @@
 //! The places where agents' processes live: a PTY, a tmux pane, a container, a pod.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::input::ProcessLife;
@@ -10,6 +11,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{ProcessIo, ProgramCommand};
+use crate::reporter::Reporter;
 use crate::view::{TerminalView, ViewOptions};
 
 /// The declared abilities of a runtime.
@@ -153,13 +155,19 @@ impl RuntimeAbilities {
 
 /// A place where agents' processes live.
 ///
-/// Exits and a person's typing are reported to the [`Reporter`](crate::Reporter) that the adapter was given.
 #[async_trait]
 pub trait Runtime: Send + Sync {
     /// Returns the name of the runtime, which is in every reference that it makes.
     fn name(&self) -> &str;
 
     fn abilities(&self) -> RuntimeAbilities;
+
+    /// Finds the processes of earlier daemons, and reports exits and a person's typing from then on. Called once, before
+    /// anything is started. A runtime that reports nothing is looked at.
+    async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
+        let _ = reporter;
+        Ok(())
+    }
 
     /// Starts the process, which outlives the daemon. Idempotent per session and attempt: a second call returns the same process, alive or not.
     ///

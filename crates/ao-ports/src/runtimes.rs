@@ -9,6 +9,7 @@ use ao_core::input::ProcessLife;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeRef;
 
+use crate::reporter::Reporter;
 use crate::runtime::{Runtime, RuntimeError};
 
 /// The available runtimes, each under its own name.
@@ -18,6 +19,14 @@ pub struct Runtimes {
 }
 
 impl Runtimes {
+    /// Has every runtime report to `reporter`.
+    pub async fn watch(&self, reporter: &Arc<dyn Reporter>) -> Result<(), RuntimeError> {
+        for runtime in self.known.values() {
+            runtime.watch(reporter.clone()).await?;
+        }
+        Ok(())
+    }
+
     /// Returns the runtime of this name.
     pub fn get(&self, name: &str) -> Result<&dyn Runtime, RuntimeError> {
         self.known.get(name).map(|runtime| &**runtime).ok_or_else(|| RuntimeError::NoRuntime {

@@ -149,6 +149,11 @@ pub enum RemovalOutcome {
 /// A kind of place where agents work.
 #[async_trait]
 pub trait Workspace: Send + Sync {
+    /// Returns true if it can check out a commit for reading only ([`Origin::Read`](ao_core::setup::Origin)).
+    fn can_read_only(&self) -> bool {
+        false
+    }
+
     /// Creates the workspace. Idempotent per session: a second call finds what the first one created, and completes it if it
     /// was cut off.
     async fn create(
@@ -166,6 +171,14 @@ pub trait Workspace: Send + Sync {
         attempt: Attempt,
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
+
+    /// Lets a session work in a workspace that was created without one, under an id of its maker. At most one at a time:
+    /// for the session it is a workspace that someone else created ([`Origin::Tree`](ao_core::setup::Origin)). Only its
+    /// maker removes it.
+    async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        let _ = (repository, maker, path);
+        Err(WorkspaceError::Failed("workspaces of this kind cannot be lent".into()))
+    }
 
     /// Ends all processes that the set-up of a workspace has left running: a server, a watcher. Called when a session ends,
     /// not when its agent is started again. Succeeds if there are none.

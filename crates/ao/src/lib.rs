@@ -10,7 +10,6 @@ mod config;
 pub mod error;
 mod findings;
 pub mod git;
-mod known_agents;
 pub mod service;
 pub mod show;
 pub mod system;

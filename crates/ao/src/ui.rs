@@ -74,6 +74,12 @@ pub(crate) fn warning(warning: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{BUSY}warning:{BUSY:#} {warning}");
 }
 
+/// Prints a problem to stderr.
+pub(crate) fn problem(problem: impl fmt::Display) {
+    // Without stderr there is no place to report to.
+    let _ = writeln!(anstream::stderr().lock(), "{ERROR}problem:{ERROR:#} {problem}");
+}
+
 /// Formats a count: `1 event`, `2 events`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

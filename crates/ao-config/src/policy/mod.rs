@@ -23,9 +23,6 @@ pub(crate) use check::check;
 pub use layers::{MergedPolicy, PolicyLayer, PolicySetting, in_force};
 pub use times::at;
 
-/// The path of the policy's test cases in a repository.
-pub const CASES_FILE: &str = ".ao/policy.test.yaml";
-
 /// Reads a policy, or returns everything that is wrong with it.
 pub fn read_policy(path: &Utf8Path, text: &str) -> Result<PolicyConfig, ConfigError> {
     read(path, text, "PolicyConfig", "the policy", check)

@@ -109,9 +109,9 @@ pub struct Defaults {
     pub agent: String,
     /// The kind of workspace that each session gets: `worktree` or `clone`.
     pub workspace: Plugin,
-    /// The tracker: `local`. `github`, `linear`, `gitlab` and `jira` are accepted but not available in this version.
+    /// The tracker: `local`. `github`, `linear`, `gitlab` and `jira` load, but are not available in this version.
     pub tracker: Plugin,
-    /// The forge: `local`. `github`, `gitlab` and `gitea` are accepted but not available in this version. By default
+    /// The forge: `local`. `github`, `gitlab` and `gitea` load, but are not available in this version. By default
     /// the same as the tracker, if that is a forge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scm: Option<Plugin>,

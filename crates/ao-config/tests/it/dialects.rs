@@ -63,7 +63,7 @@ fn a_file_for_one_project_is_a_project() {
     assert_eq!((project.repo.as_deref(), project.path.as_str()), (Some("your-org/your-repo"), "/repo/here"));
     let effective = config.effective("your-repo").unwrap();
     assert_eq!(
-        (effective.agent, effective.runtime.plugin.as_str(), effective.scm.plugin.as_str()),
+        (effective.agent, effective.runtime.plugin.as_str(), effective.scm.unwrap().plugin.as_str()),
         ("claude-code", "tmux", "github")
     );
     assert_eq!(effective.notifiers, ["desktop"]);

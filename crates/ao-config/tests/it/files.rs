@@ -1,8 +1,8 @@
 //! The first configuration file of a project.
 
-use ao_config::init::{self, InitCheck, InitError, InitValues};
+use ao_config::init::{self, InitCheck, InitValues};
 use ao_config::{Places, parse_str};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use insta::assert_snapshot;
 
 use super::support::{catalog, places, read};
@@ -116,15 +116,4 @@ fn odd_names_do_not_break_a_first_file() {
         };
         assert_eq!(config.projects[project].path, expected);
     }
-}
-
-#[test]
-fn a_file_that_is_there_stays_unless_it_is_to_go() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = Utf8PathBuf::try_from(folder.path().join("new/agent-orchestrator.yaml")).unwrap();
-    init::write(&path, "port: 1\n", false).unwrap();
-    assert!(matches!(init::write(&path, "port: 2\n", false), Err(InitError::Exists(_))));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "port: 1\n");
-    init::write(&path, "port: 2\n", true).unwrap();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "port: 2\n");
 }

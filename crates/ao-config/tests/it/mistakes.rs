@@ -1,9 +1,10 @@
 //! Every mistake is shown at its position, with a correction.
 
+use ao_config::catalog::MissingPlugin;
 use camino::Utf8Path;
 use insta::assert_snapshot;
 
-use super::support::{places, wrong_with};
+use super::support::{places, read, wrong_with};
 
 #[test]
 fn an_unknown_key_comes_with_the_nearest_right_one() {
@@ -428,4 +429,30 @@ fn keys_of_an_agent_of_ones_own_are_known_in_every_spelling() {
             assert_eq!(mine["firstLaunch"][0]["answer"], "b");
         }
     }
+}
+
+#[test]
+fn a_name_that_no_plugin_has_yet_loads_and_is_listed_with_its_place_and_a_way_out() {
+    let text = "plugins: [{ name: hal }]\n\
+        defaults: { runtime: docker, tracker: linear, scm: gitea, agent: hal, notifiers: [hal] }\n\
+        projects: { a: { path: /a, runtime: process, tracker: local, scm: local, agent: codex, notifiers: [] } }\n\
+        agents: [{ id: x, tool: codex, runtime: kubernetes }]\n\
+        notifiers: { team: { plugin: hal } }\n";
+    let missing = read(text).unwrap_or_else(|err| panic!("{err}")).missing;
+    let line =
+        |it: &MissingPlugin| format!("{}: {:?} {}", it.path.join("."), it.problem.place, it.problem.what);
+    // Also those that no project uses.
+    assert_snapshot!(missing.iter().map(line).collect::<Vec<_>>().join("\n"), @r"
+    defaults.runtime.plugin: Some((2, 22)) the runtime `docker` is not available in this version yet
+    defaults.tracker.plugin: Some((2, 39)) the tracker `linear` is not available in this version yet
+    defaults.scm.plugin: Some((2, 52)) the scm `gitea` is not available in this version yet
+    defaults.agent: Some((2, 66)) the agent `hal` comes from a plugin, and ao cannot run those yet
+    defaults.notifiers.0: Some((2, 83)) the notifier `hal` comes from a plugin, and ao cannot run those yet
+    agents.0.runtime.plugin: Some((4, 41)) the runtime `kubernetes` is not available in this version yet
+    notifiers.team.plugin: Some((5, 30)) the notifier `hal` comes from a plugin, and ao cannot run those yet
+    ");
+    let hints: Vec<&str> = missing.iter().filter_map(|it| it.problem.hint.as_deref()).collect();
+    assert_eq!(hints[0], "use `tmux` or `process`, such as `ao config set defaults.runtime tmux`");
+    assert_eq!(hints[1], "use `local`: `ao config set defaults.tracker local`");
+    assert_eq!(hints[5], "use `tmux` or `process`", "a part of a list has no key");
 }

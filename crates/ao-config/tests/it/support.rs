@@ -45,7 +45,12 @@ pub(crate) fn catalog() -> Arc<PluginCatalog> {
     let missing = missing
         .into_iter()
         .flat_map(|(slot, names)| names.iter().map(move |name| PluginInfo::missing(slot, name)));
-    Arc::new(PluginCatalog::new(there.chain(missing)))
+    let options = |plugin: PluginInfo| match plugin.slot {
+        PluginSlot::Tracker => PluginInfo { options: Some(&[("keep", &["store", "files"])]), ..plugin },
+        PluginSlot::Scm => PluginInfo { options: Some(&[]), ..plugin },
+        _ => plugin,
+    };
+    Arc::new(PluginCatalog::new(there.map(options).chain(missing)))
 }
 
 pub(crate) const RUNTIMES: [&str; 2] = ["tmux", "process"];

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use super::apply::AgentsByName;
 use super::{InForce, KnownProject};
 use crate::error::{DaemonError, ErrorKind};
+use crate::registry::Registry;
 use crate::{on_disk, spawn};
 
 /// The checks of a project.
@@ -57,8 +58,11 @@ impl ActiveConfig {
     }
 
     /// Makes one for a program that configures the engine itself: no file, no project, in force at once.
-    pub(crate) fn without_files(data_dir: &Utf8Path) -> Result<ActiveConfig, DaemonError> {
-        let config = ActiveConfig::pending(data_dir, InForce::empty()?, Page::default());
+    pub(crate) fn without_files(
+        data_dir: &Utf8Path,
+        registry: Arc<Registry>,
+    ) -> Result<ActiveConfig, DaemonError> {
+        let config = ActiveConfig::pending(data_dir, InForce::empty(registry)?, Page::default());
         config.applied.send_replace(true);
         Ok(config)
     }

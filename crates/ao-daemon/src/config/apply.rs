@@ -19,6 +19,7 @@ use super::InForce;
 use crate::daemon::Daemon;
 use crate::error::{DaemonError, ErrorKind};
 use crate::looks::ForgeConfig;
+use crate::registry::Registry;
 use crate::spawn::nearest;
 use crate::{channels, on_disk, secrets};
 
@@ -181,8 +182,7 @@ pub fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dy
 /// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
 /// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
 fn agents(configs: &InForce, before: &AgentsByName) -> (AgentsByName, Vec<String>) {
-    let mut agents: AgentsByName =
-        ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+    let mut agents = configs.registry().agents();
     let mut wrong = Vec::new();
     let (own, files) = configs.by_file();
     let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {
@@ -244,12 +244,11 @@ fn on_one_line(problem: &Problem) -> String {
 }
 
 /// The agents that a configuration can name: those that we know, and those that it describes and that make sense.
-pub fn agents_of(loaded: &Loaded) -> AgentsByName {
-    let known = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent));
+pub fn agents_of(loaded: &Loaded, registry: &Registry) -> AgentsByName {
     let own = loaded.config.tools.iter();
     let own =
         own.filter_map(|(name, manifest)| Some((name.clone(), manifest_of(loaded, name, manifest).ok()?)));
-    known.chain(own).collect()
+    registry.agents().into_iter().chain(own).collect()
 }
 
 type AgentManifest = serde_json::Map<String, serde_json::Value>;

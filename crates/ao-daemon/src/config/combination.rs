@@ -7,12 +7,11 @@ use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning};
 use ao_ports::RuntimeAbilities;
-use ao_runtime::Processes;
-use ao_runtime::tmux::Tmux;
 
 use super::apply::{AgentsByName, agents_of};
 use crate::error::DaemonError;
-use crate::registry;
+use crate::program;
+use crate::registry::Registry;
 
 /// The reason why something cannot work, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,42 +30,57 @@ pub struct UnworkableSettings {
 }
 
 /// Returns the abilities of a runtime, or an error if there is none of that name.
-pub fn runtime(name: &str) -> Result<RuntimeAbilities, UnfitCombination> {
-    match name {
-        "process" => Ok(Processes::ABILITIES),
-        "tmux" => Ok(Tmux::ABILITIES),
-        _ => Err(missing_runtime(name)),
-    }
+pub fn runtime(name: &str, registry: &Registry) -> Result<RuntimeAbilities, UnfitCombination> {
+    registry.runtime_abilities(name).ok_or_else(|| {
+        let catalog = registry.catalog();
+        UnfitCombination {
+            what: match catalog.find(PluginSlot::Runtime, name) {
+                Some(_) => catalog.not_available(PluginSlot::Runtime, name),
+                None => format!("there is no runtime `{name}`"),
+            },
+            hint: catalog.alternative(PluginSlot::Runtime, name, Some("defaults.runtime")),
+        }
+    })
 }
 
-pub fn missing_runtime(name: &str) -> UnfitCombination {
-    UnfitCombination {
-        what: match registry::catalog().find(PluginSlot::Runtime, name) {
-            Some(_) => PluginCatalog::not_available(PluginSlot::Runtime, name),
-            None => format!("there is no runtime `{name}`"),
-        },
-        hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
+/// Returns a description of the program that a runtime needs, if that is not installed.
+pub fn missing_program(runtime: &str, catalog: &PluginCatalog) -> Option<UnfitCombination> {
+    let program = catalog.find(PluginSlot::Runtime, runtime)?.program.as_deref()?;
+    if program::find(program).is_some() {
+        return None;
     }
+    let mut hint = format!("install {program}");
+    if let Some(other) = catalog.of(PluginSlot::Runtime).find(|other| other.program.is_none()) {
+        hint += &format!(", or use the built-in terminal: `ao config set defaults.runtime {}`", other.name);
+    }
+    let what = format!("the runtime `{runtime}` needs the program `{program}`, which is not installed");
+    Some(UnfitCombination { what, hint })
 }
 
 /// Returns an error if a runtime cannot hold this agent: in the way that it needs, with its files and its reports.
-pub fn holds(agent: &ao_agent::Options, runtime_name: &str) -> Result<(), UnfitCombination> {
-    let Some(needs) = agent.unfit_for(runtime(runtime_name)?) else { return Ok(()) };
+pub fn holds(
+    agent: &ao_agent::Options,
+    runtime_name: &str,
+    registry: &Registry,
+) -> Result<(), UnfitCombination> {
+    let Some(needs) = agent.unfit_for(runtime(runtime_name, registry)?) else { return Ok(()) };
     let agent_name = &agent.name;
-    let fits = |name: &&str| runtime(name).is_ok_and(|abilities| agent.unfit_for(abilities).is_none());
-    let catalog = registry::catalog();
-    let runtimes = catalog.available(PluginSlot::Runtime);
-    let others: Vec<&str> = runtimes.iter().copied().filter(fits).collect();
+    let fits = |name: &&str| {
+        registry.runtime_abilities(name).is_some_and(|abilities| agent.unfit_for(abilities).is_none())
+    };
+    let catalog = registry.catalog();
+    let others: Vec<&str> = catalog.available(PluginSlot::Runtime).into_iter().filter(fits).collect();
     Err(UnfitCombination {
         what: format!(
             "the agent `{agent_name}` {needs}, which the runtime `{runtime_name}` does not support"
         ),
-        hint: format!(
-            "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
-            others.join("` or `"),
-            others.first().unwrap_or(&"process"),
-            others.first().unwrap_or(&"process"),
-        ),
+        hint: match others.first() {
+            Some(first) => format!(
+                "run it in `{}`: `ao config set defaults.runtime {first}`, or `--runtime {first}` for one session",
+                others.join("` or `"),
+            ),
+            None => "no runtime supports it; choose another agent".into(),
+        },
     })
 }
 
@@ -94,8 +108,8 @@ pub fn permissions_word(permissions: Permissions) -> &'static str {
 
 /// Refuses a configuration whose agents cannot run as configured. Returns warnings about settings that are used only
 /// on request.
-pub fn workable(loaded: &Loaded) -> Result<Vec<Warning>, DaemonError> {
-    let UnworkableSettings { refused, doubtful } = unworkable(loaded);
+pub fn workable(loaded: &Loaded, registry: &Registry) -> Result<Vec<Warning>, DaemonError> {
+    let UnworkableSettings { refused, doubtful } = unworkable(loaded, registry);
     match refused.is_empty() {
         true => Ok(doubtful),
         false => Err(ConfigError { problems: refused }.into()),
@@ -111,10 +125,10 @@ pub fn has_orchestrator(loaded: &Loaded, agents: &AgentsByName) -> bool {
 }
 
 /// Finds all settings of agents and runtimes that cannot work, each once.
-pub fn unworkable(loaded: &Loaded) -> UnworkableSettings {
+pub fn unworkable(loaded: &Loaded, registry: &Registry) -> UnworkableSettings {
     let config = &loaded.config;
-    let mut search =
-        SettingSearch { loaded, agents: agents_of(loaded), found: UnworkableSettings::default() };
+    let agents = agents_of(loaded, registry);
+    let mut search = SettingSearch { loaded, registry, agents, found: UnworkableSettings::default() };
     for name in config.projects.keys() {
         let Some(effective) = config.effective(name) else { continue };
         search.project(&effective);
@@ -139,6 +153,7 @@ pub fn unworkable(loaded: &Loaded) -> UnworkableSettings {
 
 struct SettingSearch<'a> {
     loaded: &'a Loaded,
+    registry: &'a Registry,
     agents: AgentsByName,
     found: UnworkableSettings,
 }
@@ -208,13 +223,13 @@ impl SettingSearch<'_> {
 
     fn pair(&mut self, agent: &str, runtime: &Plugin, path: &[&str], is_used: bool) {
         let name = runtime.plugin.as_str();
-        let unfit = match self.agents.get(agent) {
-            _ if self::runtime(name).is_err() => self::runtime(name).err(),
-            Some(options) => holds(options, name).err(),
+        let unfit = match (self.agents.get(agent), self::runtime(name, self.registry)) {
+            (_, Err(unfit)) => Some(unfit),
+            (Some(options), Ok(_)) => holds(options, name, self.registry).err(),
             // Invalid descriptions in `tools` are reported by their reader.
-            None if self.loaded.config.tools.contains_key(agent) => None,
-            None => Some(UnfitCombination {
-                what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),
+            (None, Ok(_)) if self.loaded.config.tools.contains_key(agent) => None,
+            (None, Ok(_)) => Some(UnfitCombination {
+                what: self.loaded.catalog.not_available(PluginSlot::Agent, agent),
                 hint: "describe it under `tools`, or choose one of `ao plugin list`".into(),
             }),
         };
@@ -240,11 +255,12 @@ impl SettingSearch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     fn told(text: &str) -> (Vec<String>, Vec<String>) {
         let places = crate::config::places(None).unwrap();
         let loaded = ao_config::parse_str("/x/ao.yaml".into(), text, &places).unwrap();
-        let UnworkableSettings { refused, doubtful } = unworkable(&loaded);
+        let UnworkableSettings { refused, doubtful } = unworkable(&loaded, &registry::built_in());
         let line = |problem: &Problem| format!("{:?} {}", problem.place, problem.what);
         (refused.iter().map(line).collect(), doubtful.iter().map(|warning| line(&warning.0)).collect())
     }

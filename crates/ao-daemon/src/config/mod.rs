@@ -13,6 +13,8 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
+use ao_config::catalog::PluginSlot;
+use ao_config::shape::Plugin;
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -21,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use self::active::{ActiveConfig, ProjectChecks};
 use self::apply::strange_tools;
 use crate::error::DaemonError;
-use crate::registry;
+use crate::registry::{self, Registry};
 
 /// The stored list of files, with the projects that each has named. By those a person can select a file to forget
 /// once it is gone.
@@ -35,8 +37,8 @@ struct StoredFiles {
 /// The configuration files in force, and what they hold.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    /// The environment and the home that files are read with.
-    base: Arc<Places>,
+    /// The environment and the home that files are read with, and the adapters whose names they may have.
+    base: Arc<(Places, Arc<Registry>)>,
     files: Vec<RegisteredFile>,
     /// The user's own file, and what is wrong with it.
     own: Arc<Loaded>,
@@ -71,12 +73,17 @@ pub struct KnownProject {
 impl InForce {
     /// Reads the files that are remembered in the data folder.
     pub fn open(data_dir: &Utf8Path) -> Result<InForce, DaemonError> {
-        InForce::open_in(data_dir, Places::of_process(registry::catalog()).map_err(config_error)?)
+        let base = Places::of_process(registry::catalog()).map_err(config_error)?;
+        InForce::open_in(data_dir, base, registry::built_in())
     }
 
-    /// The same with another environment and home than those of this process.
-    pub fn open_in(data_dir: &Utf8Path, base: Places) -> Result<InForce, DaemonError> {
-        let base = Arc::new(base);
+    /// The same with another environment and home than those of this process, and with other adapters.
+    pub fn open_in(
+        data_dir: &Utf8Path,
+        base: Places,
+        registry: Arc<Registry>,
+    ) -> Result<InForce, DaemonError> {
+        let base = Arc::new((Places { catalog: registry.catalog(), ..base }, registry));
         let mut kept = remembered(data_dir)?;
         let registered = |path: Utf8PathBuf| RegisteredFile {
             names: kept.projects.remove(&path).unwrap_or_default(),
@@ -88,10 +95,10 @@ impl InForce {
     }
 
     /// Returns what no file makes: no project, and everything by default.
-    pub(crate) fn empty() -> Result<InForce, DaemonError> {
-        let base = Arc::new(Places::of_process(registry::catalog()).map_err(config_error)?);
-        let nothing = InForce::nothing(&base)?;
-        Ok(InForce::of(base, vec![], nothing, None))
+    pub(crate) fn empty(registry: Arc<Registry>) -> Result<InForce, DaemonError> {
+        let places = Places::of_process(registry.catalog()).map_err(config_error)?;
+        let nothing = InForce::nothing(&places)?;
+        Ok(InForce::of(Arc::new((places, registry)), vec![], nothing, None))
     }
 
     fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
@@ -107,12 +114,12 @@ impl InForce {
     /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
     pub fn with(&self, path: &Utf8Path) -> Result<InForce, DaemonError> {
         let mut file = RegisteredFile { path: path.to_owned(), said: None, problem: None, names: vec![] };
-        let loaded = load_in(&self.base, Some(path))?;
+        let loaded = load_in(&self.base.0, Some(path))?;
         let problems = strange_tools(&loaded);
         if !problems.is_empty() {
             return Err(config_error(ConfigError { problems }));
         }
-        combination::workable(&loaded)?;
+        combination::workable(&loaded, self.registry())?;
         file.says(loaded);
         let mut files = self.files.clone();
         match files.iter_mut().find(|known| known.path == path) {
@@ -135,36 +142,41 @@ impl InForce {
     }
 
     fn read(
-        base: Arc<Places>,
+        base: Arc<(Places, Arc<Registry>)>,
         mut files: Vec<RegisteredFile>,
         before: Option<&InForce>,
     ) -> Result<InForce, DaemonError> {
         for file in &mut files {
-            match load_in(&base, Some(&file.path)) {
+            match load_in(&base.0, Some(&file.path)) {
                 Ok(loaded) => file.says(loaded),
                 Err(err) => file.problem = Some(file.wrong(&err)),
             }
         }
-        let (own, own_problem) = match load_in(&base, None) {
+        let (own, own_problem) = match load_in(&base.0, None) {
             Ok(own) => (Arc::new(own), None),
             Err(err) => match before {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => (InForce::nothing(&base)?, Some(err.to_plain())),
+                None => (InForce::nothing(&base.0)?, Some(err.to_plain())),
             },
         };
         Ok(InForce::of(base, files, own, own_problem))
     }
 
     fn of(
-        base: Arc<Places>,
+        base: Arc<(Places, Arc<Registry>)>,
         files: Vec<RegisteredFile>,
         own: Arc<Loaded>,
         own_problem: Option<String>,
     ) -> InForce {
         let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
         InForce { base, files, own, own_problem, main, not_taken: vec![] }
+    }
+
+    /// Returns the adapters whose names it may have.
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.base.1
     }
 
     /// Returns the faults of the files as they are now.
@@ -180,7 +192,8 @@ impl InForce {
     pub fn unworkable(&self) -> Vec<String> {
         let said = self.files.iter().filter_map(|file| file.said.as_ref());
         let own = self.files.is_empty().then_some(&self.own);
-        let problems = said.chain(own).flat_map(|loaded| combination::unworkable(loaded).refused);
+        let all = said.chain(own);
+        let problems = all.flat_map(|loaded| combination::unworkable(loaded, self.registry()).refused);
         problems.map(|problem| problem.to_string()).collect()
     }
 
@@ -224,7 +237,7 @@ impl InForce {
     /// would join them once they exist.
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
         let mut files = BTreeSet::new();
-        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base, None));
+        let around = |layers: &[Layer]| ao_config::watch::files(layers, &places_in(&self.base.0, None));
         files.extend(around(&self.own.layers));
         for file in &self.files {
             let registered = Layer { kind: LayerKind::Project, path: file.path.clone() };
@@ -306,6 +319,14 @@ impl RegisteredFile {
 impl KnownProject {
     pub fn effective(&self) -> ao_config::Effective<'_> {
         self.loaded.config.effective(&self.name).expect("a known project is in its configuration")
+    }
+
+    /// Returns its forge: the configured one, or the one that goes with its tracker.
+    pub fn scm(&self) -> Plugin {
+        let effective = self.effective();
+        let tracker = effective.tracker.plugin.as_str();
+        let service = self.loaded.catalog.service(PluginSlot::Tracker, tracker);
+        effective.scm.cloned().unwrap_or_else(|| Plugin::named(service.forge.unwrap_or(tracker)))
     }
 }
 

@@ -4,22 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_config::catalog::{PluginCatalog, PluginSlot};
-use ao_config::shape::{CheckConfig, PolicyConfig};
+use ao_config::catalog::PluginSlot;
+use ao_config::shape::{CheckConfig, Plugin, PolicyConfig};
 use ao_config::{Effective, Env};
 use ao_core::session::Phase;
 use ao_core::{ProjectId, State};
 use ao_engine::Handle;
 use ao_ports::{CheckSpec, Clock, LandingStrategy, Scm, Tracker};
-use ao_scm::local::{self, LocalScm, Witness};
-use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
+use ao_scm::local::Witness;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::ForgeDeps;
+use super::ProjectLooks;
 use super::masked::MaskedPort;
 use crate::config::KnownProject;
-use crate::registry;
+use crate::registry::ProjectDeps;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
 const LATELY: Duration = Duration::from_secs(10 * 60);
@@ -28,27 +27,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The configuration of a project's forge and tracker.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ForgeConfig {
-    scm: String,
-    tracker: String,
-    /// True if issues are files of the repository.
-    files: bool,
-    pub(crate) repository: Utf8PathBuf,
+pub struct ForgeConfig {
+    scm: Plugin,
+    tracker: Plugin,
+    pub repository: Utf8PathBuf,
     /// The configured conditions of a merge.
-    pub(crate) policy: Option<PolicyConfig>,
-    pub(crate) default_branch: String,
-    pub(crate) checks: Vec<CheckSpec>,
-    pub(crate) strategy: LandingStrategy,
+    pub policy: Option<PolicyConfig>,
+    pub default_branch: String,
+    pub checks: Vec<CheckSpec>,
+    pub strategy: LandingStrategy,
 }
 
 impl ForgeConfig {
     pub(crate) fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
-        let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
         ForgeConfig {
-            scm: effective.scm.plugin.clone(),
-            tracker: effective.tracker.plugin.clone(),
-            files: keep == Some("files"),
+            scm: known.scm(),
+            tracker: effective.tracker.clone(),
             repository: effective.project.path.clone(),
             policy: effective.project.policy.clone(),
             default_branch: effective.project.default_branch.clone(),
@@ -70,53 +65,46 @@ fn spec(check: &CheckConfig, env: &Env) -> CheckSpec {
     }
 }
 
-pub(super) async fn scm(
-    project: &ProjectId,
-    wanted: &ForgeConfig,
-    deps: &ForgeDeps,
-    handle: &Handle,
-) -> Result<Arc<dyn Scm>, String> {
-    if !registry::catalog().has(PluginSlot::Scm, &wanted.scm) {
-        return Err(not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm));
+impl ProjectLooks {
+    pub(super) async fn make_scm(
+        &self,
+        project: &ProjectId,
+        wanted: &ForgeConfig,
+    ) -> Result<Arc<dyn Scm>, String> {
+        let made = self.registry.scm(&self.deps_of(project, wanted, &wanted.scm));
+        let missing = || self.not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm);
+        let scm: Arc<dyn Scm> = made.ok_or_else(missing)?.await?;
+        Ok(Arc::new(MaskedPort(scm)))
     }
-    let options = local::Options {
-        project: project.clone(),
-        repository: wanted.repository.clone(),
-        default_branch: wanted.default_branch.clone(),
-        checks: wanted.checks.clone(),
-        strategy: wanted.strategy,
-        queues: deps.queues.clone(),
-        settings: ao_git::Settings::default(),
-        witness: Some(Arc::new(AtWork {
-            project: project.clone(),
-            handle: handle.clone(),
-            clock: deps.clock.clone(),
-        })),
-    };
-    let runner = Arc::new(deps.runner.clone());
-    let scm = LocalScm::open(options, deps.records.clone(), runner, deps.clock.clone())
-        .await
-        .map_err(|err| err.to_string())?;
-    let scm: Arc<dyn Scm> = Arc::new(scm);
-    Ok(Arc::new(MaskedPort(scm)))
-}
 
-pub(super) fn tracker(
-    project: &ProjectId,
-    wanted: &ForgeConfig,
-    deps: &ForgeDeps,
-) -> Result<Arc<dyn Tracker>, String> {
-    if !registry::catalog().has(PluginSlot::Tracker, &wanted.tracker) {
-        return Err(not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker));
+    pub(super) async fn make_tracker(
+        &self,
+        project: &ProjectId,
+        wanted: &ForgeConfig,
+    ) -> Result<Arc<dyn Tracker>, String> {
+        let made = self.registry.tracker(&self.deps_of(project, wanted, &wanted.tracker));
+        let missing = || self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker);
+        let tracker: Arc<dyn Tracker> = made.ok_or_else(missing)?.await?;
+        Ok(Arc::new(MaskedPort(tracker)))
     }
-    let keep = match wanted.files {
-        true => Keep::Files { root: wanted.repository.clone() },
-        false => Keep::Store,
-    };
-    let options = TrackerOptions { project: project.clone(), keep };
-    let tracker = LocalTracker::new(options, deps.records.clone(), deps.clock.clone());
-    let tracker: Arc<dyn Tracker> = Arc::new(tracker);
-    Ok(Arc::new(MaskedPort(tracker)))
+
+    fn deps_of(&self, project: &ProjectId, wanted: &ForgeConfig, plugin: &Plugin) -> ProjectDeps {
+        let (project, handle, clock) = (project.clone(), self.handle.clone(), self.deps.clock.clone());
+        ProjectDeps {
+            project: project.clone(),
+            plugin: plugin.clone(),
+            config: wanted.clone(),
+            shared: self.deps.clone(),
+            witness: Arc::new(AtWork { project, handle, clock }),
+        }
+    }
+
+    fn not_there(&self, project: &ProjectId, slot: PluginSlot, what: &str, plugin: &Plugin) -> String {
+        let catalog = self.registry.catalog();
+        let (why, there) = (catalog.not_available(slot, &plugin.plugin), catalog.available(slot));
+        let other = there.first().copied().unwrap_or_default();
+        format!("{why}; with `{slot}: {other}` the project `{project}` has {what} of its own")
+    }
 }
 
 /// Finds the sessions at work in a project, as the engine knows them.
@@ -151,11 +139,4 @@ impl fmt::Debug for AtWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AtWork").field("project", &self.project).finish_non_exhaustive()
     }
-}
-
-fn not_there(project: &ProjectId, slot: PluginSlot, what: &str, name: &str) -> String {
-    format!(
-        "{}; with `{slot}: local` the project `{project}` has {what} of its own",
-        PluginCatalog::not_available(slot, name)
-    )
 }

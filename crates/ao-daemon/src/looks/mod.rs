@@ -7,7 +7,7 @@
 //!                               PendingLooks (a set, so that a burst is one question) ──► look ──► Input ──► engine
 //! ```
 //!
-//! Which forge it is matters in `make.rs` alone.
+//! Which forge it is matters in the registry alone.
 
 mod import;
 mod look;
@@ -28,8 +28,9 @@ use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::import::{ImportFormat, ImportResult, Outcome};
 pub use self::look::{LookError, TaskReceiver};
-pub(crate) use self::make::ForgeConfig;
+pub use self::make::ForgeConfig;
 use self::pending::PendingLooks;
+use crate::registry::Registry;
 use crate::{chores, policy};
 
 /// The forges and trackers of all projects.
@@ -37,6 +38,7 @@ pub struct ProjectLooks {
     pub(crate) handle: Handle,
     pub(crate) deps: ForgeDeps,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    registry: Arc<Registry>,
     pub(crate) asked: Arc<PendingLooks>,
     /// Adapters of the embedding program. They come before what is configured, and are not looked at by themselves.
     own: OwnAdapters,
@@ -60,11 +62,11 @@ pub(crate) struct OwnAdapters {
 
 /// The parts that every forge is made with.
 #[derive(Clone)]
-pub(crate) struct ForgeDeps {
-    pub(crate) records: Arc<dyn Records>,
-    pub(crate) runner: Runner,
-    pub(crate) queues: Arc<Queues>,
-    pub(crate) clock: Arc<dyn Clock>,
+pub struct ForgeDeps {
+    pub records: Arc<dyn Records>,
+    pub runner: Runner,
+    pub queues: Arc<Queues>,
+    pub clock: Arc<dyn Clock>,
 }
 
 /// The adapters of one project.
@@ -80,12 +82,14 @@ impl ProjectLooks {
         handle: Handle,
         deps: ForgeDeps,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+        registry: Arc<Registry>,
         own: OwnAdapters,
     ) -> ProjectLooks {
         ProjectLooks {
             handle,
             deps,
             workspaces,
+            registry,
             own,
             asked: Arc::default(),
             projects: Mutex::default(),
@@ -112,8 +116,8 @@ impl ProjectLooks {
                 continue;
             }
             // The previous one stays until its successor is made, so that callers always find a forge.
-            let scm = make::scm(&id, &wanted, &self.deps, &self.handle).await;
-            let tracker = make::tracker(&id, &wanted, &self.deps);
+            let scm = self.make_scm(&id, &wanted).await;
+            let tracker = self.make_tracker(&id, &wanted).await;
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {
                 let tidies = chores::tidy_merged(

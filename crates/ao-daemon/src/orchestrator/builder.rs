@@ -15,6 +15,7 @@ use super::tasks::{ListPlanner, TaskPlanner};
 use super::{Orchestrator, OrchestratorError, SessionAccess};
 use crate::clock::SystemClock;
 use crate::daemon::{self, Daemon};
+use crate::registry::Adapter;
 
 /// The parts of an orchestrator. Each slot takes an adapter of the embedding program.
 pub struct OrchestratorBuilder {
@@ -49,6 +50,13 @@ impl OrchestratorBuilder {
     #[must_use]
     pub fn project_with(mut self, name: &str, config: ProjectConfig) -> OrchestratorBuilder {
         self.projects.insert(ProjectId::new(name), config);
+        self
+    }
+
+    /// Adds an adapter of the embedding program, such as a runtime, beside the built-in ones.
+    #[must_use]
+    pub fn adapter(mut self, adapter: Adapter) -> OrchestratorBuilder {
+        Arc::make_mut(&mut self.options.registry).add(adapter);
         self
     }
 

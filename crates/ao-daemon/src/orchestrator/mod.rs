@@ -27,8 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ao_core::ProjectId;
 use ao_core::project::Project;
 use ao_engine::{Handle, Subscription};
-use ao_ports::Runtimes;
-use ao_ports::{Clock, Scm};
+use ao_ports::{Clock, Runtimes, Scm, Workspace};
 use camino::Utf8Path;
 use tokio::task::JoinSet;
 
@@ -120,6 +119,12 @@ impl Orchestrator {
         let id = ProjectId::new(name);
         let found = self.daemon.handle.view(move |state| state.projects.get(&id).cloned()).await?;
         found.ok_or_else(|| OrchestratorError::NoProject(name.to_owned()))
+    }
+
+    /// Returns the adapter of a kind of workspace.
+    fn workspaces(&self, kind: &str) -> Result<&dyn Workspace, OrchestratorError> {
+        let missing = || OrchestratorError::Failed(format!("there is no workspace `{kind}`"));
+        self.daemon.adapters.workspace(kind).ok_or_else(missing)
     }
 
     /// Lets a callback wait for what it is for.

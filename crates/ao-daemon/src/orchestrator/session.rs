@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ao_config::shape::Defaults;
 use ao_core::budget::{SpendLimits, UsageTotal};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{
@@ -66,8 +67,8 @@ impl<'a> SessionSpawn<'a> {
             orchestrator,
             task,
             agent: None,
-            runtime: "process".into(),
-            workspace: "worktree".into(),
+            runtime: Defaults::default().runtime.plugin,
+            workspace: Defaults::default().workspace.plugin,
             origin: Origin::Base,
             branch: None,
             name: None,
@@ -96,7 +97,7 @@ impl<'a> SessionSpawn<'a> {
 
     /// Works in a workspace that is there already, which stays after it.
     pub fn in_workspace(mut self, workspace: &WorkspaceHandle) -> SessionSpawn<'a> {
-        self.workspace = "worktree".into();
+        self.workspace = workspace.kind().to_owned();
         self.origin = Origin::Tree { path: workspace.path().to_string() };
         self.branch = Some(workspace.branch().to_owned());
         self

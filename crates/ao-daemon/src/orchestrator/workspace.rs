@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use ao_config::shape::Defaults;
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
 use ao_core::workspace::WorkspaceTree;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef, Workspace};
+use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef};
 use camino::Utf8Path;
 
 use super::{Orchestrator, OrchestratorError};
@@ -27,6 +28,7 @@ pub struct WorkspaceHandle {
     /// Under this number it is known to be ours.
     maker: SessionId,
     project: ProjectId,
+    kind: String,
     repository: String,
     tree: WorkspaceTree,
     branch: String,
@@ -52,20 +54,20 @@ impl<'a> NewWorkspace<'a> {
         let plan = WorkspacePlan {
             project: id.clone(),
             repository: project.config.path.clone(),
-            kind: "worktree".into(),
+            kind: Defaults::default().workspace.plugin,
             name: self.name.clone(),
             branch: branch.clone(),
             base_branch: project.config.default_branch.clone(),
             origin: Origin::Base,
             rescue: None,
         };
-        let worktrees = &self.orchestrator.daemon.worktrees;
-        let made = worktrees.create(maker, Attempt(1), &plan).await?;
+        let workspaces = self.orchestrator.workspaces(&plan.kind)?;
+        let made = workspaces.create(maker, Attempt(1), &plan).await?;
         if !project.config.setup.is_empty() {
             let set_up = SetUpPlan {
                 project: id.clone(),
                 repository: project.config.path.clone(),
-                kind: plan.kind,
+                kind: plan.kind.clone(),
                 name: plan.name,
                 path: made.path.clone(),
                 setup: project.config.setup.clone(),
@@ -73,11 +75,12 @@ impl<'a> NewWorkspace<'a> {
                 ports: Default::default(),
                 runtime: String::new(),
             };
-            worktrees.set_up(maker, Attempt(1), &set_up).await?;
+            workspaces.set_up(maker, Attempt(1), &set_up).await?;
         }
-        worktrees.lend(&project.config.path, maker, &made.path).await?;
+        workspaces.lend(&project.config.path, maker, &made.path).await?;
         let tree = WorkspaceTree { path: made.path, base: made.base };
-        Ok(WorkspaceHandle { maker, project: id, repository: project.config.path.clone(), tree, branch })
+        let repository = project.config.path.clone();
+        Ok(WorkspaceHandle { maker, project: id, kind: plan.kind, repository, tree, branch })
     }
 }
 
@@ -88,6 +91,10 @@ impl WorkspaceHandle {
 
     pub fn branch(&self) -> &str {
         &self.branch
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// Removes the workspace if nothing is lost by that, by the same gate as all others: no process in it, nothing
@@ -124,6 +131,6 @@ impl WorkspaceHandle {
             lived_in,
             discard: false,
         };
-        Ok(orchestrator.daemon.worktrees.remove(&order).await?)
+        Ok(orchestrator.workspaces(&self.kind)?.remove(&order).await?)
     }
 }

@@ -25,7 +25,7 @@ use crate::config::{ActiveConfig, InForce, KnownProject};
 use crate::error::{DaemonError, ErrorKind};
 use crate::looks::ProjectLooks;
 use crate::repository::{self, GitRepository};
-use crate::{chores, on_disk, registry, secrets};
+use crate::{chores, on_disk, secrets};
 
 /// A session that is asked for. The configuration fills in what it leaves open.
 #[derive(Debug, Clone, Default)]
@@ -135,7 +135,14 @@ impl PluggedAgents {
 
     /// Refuses a runtime that cannot hold an agent. The needs of an agent that the embedding program made are not known.
     fn fits(&self, agent: &str, runtime: &str) -> Result<(), UnfitCombination> {
-        self.described.get(agent).map_or(Ok(()), |options| combination::holds(options, runtime))
+        self.described
+            .get(agent)
+            .map_or(Ok(()), |options| combination::holds(options, runtime, &self.adapters.registry))
+    }
+
+    /// Returns the names of a slot that work.
+    fn names(&self, slot: PluginSlot) -> Vec<String> {
+        self.adapters.registry.catalog().available(slot).into_iter().map(str::to_owned).collect()
     }
 
     /// Refuses permissions and models that an agent cannot be started with. Those of an agent that the embedding
@@ -160,6 +167,8 @@ struct OutsideFacts {
     issue: Option<TaskSeen>,
     /// The branch of the pull request that is to be taken over, if it is in the repository itself.
     pull_branch: Option<String>,
+    /// The project has a forge, where its agent can open a pull request.
+    has_forge: bool,
 }
 
 fn whole(
@@ -173,14 +182,14 @@ fn whole(
     let role = draft.role.unwrap_or(SessionRole::Worker);
     let specialist = specialist(draft.agent.as_deref(), &effective, role, &known);
     let agent = agent(draft, &effective, role, specialist, &known, plugged)?;
-    let runtime = runtime(draft, &effective, specialist)?;
+    let runtime = runtime(draft, &effective, specialist, plugged)?;
     fits(&agent.name, &runtime, plugged)?;
     let workspace = draft.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
-    workspace_known(workspace)?;
+    workspace_known(workspace, plugged)?;
 
     let issue = match (&outside.issue, draft.issue.as_deref()) {
         (Some(seen), _) => Some(seen.task.key.clone()),
-        (None, Some(issue)) => Some(issue_key(issue, &effective.tracker.plugin)?),
+        (None, Some(issue)) => Some(issue_key(issue, &known)?),
         (None, None) => None,
     };
     let title = draft.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
@@ -206,10 +215,9 @@ fn whole(
         (None, _) => (draft.branch.clone(), Origin::Base),
         (Some(_), Some(branch)) => (Some(branch.clone()), Origin::Branch),
         (Some(number), None) => {
-            let fetch = match effective.scm.plugin.as_str() {
-                "gitlab" => format!("refs/merge-requests/{number}/head"),
-                _ => format!("refs/pull/{number}/head"),
-            };
+            let service = known.loaded.catalog.service(PluginSlot::Scm, &known.scm().plugin);
+            let pull_ref = service.pull_ref.unwrap_or("refs/pull/{number}/head");
+            let fetch = pull_ref.replace("{number}", &number.to_string());
             let branch = draft.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
             (Some(branch), Origin::Pull { fetch })
         }
@@ -356,11 +364,12 @@ fn runtime(
     draft: &SpawnDraft,
     effective: &Effective<'_>,
     specialist: Option<&Specialist>,
+    plugged: &PluggedAgents,
 ) -> Result<String, DaemonError> {
     let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
     let configured = of_specialist.unwrap_or(effective.runtime);
     let name = draft.runtime.as_deref().unwrap_or(&configured.plugin);
-    is_there(name)?;
+    is_there(name, plugged)?;
     Ok(name.to_owned())
 }
 
@@ -373,7 +382,7 @@ fn runtime_of(
     plugged: &PluggedAgents,
 ) -> Result<String, DaemonError> {
     let agent = &session.spec.agent;
-    let can = |name: &str| is_there(name).and_then(|()| fits(&agent.name, name, plugged));
+    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(&agent.name, name, plugged));
     let projects = configs.projects();
     let configured = projects.get(&session.spec.project).map(|known| {
         let mut specialists = known.loaded.config.agents.iter();
@@ -417,23 +426,19 @@ fn branch_fits(branch: &str, default: &str) -> Result<(), DaemonError> {
 }
 
 /// Returns an error if a runtime cannot be used on this machine.
-fn is_there(name: &str) -> Result<(), DaemonError> {
-    if let Err(UnfitCombination { what, hint }) = combination::runtime(name) {
+fn is_there(name: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
+    let registry = &plugged.adapters.registry;
+    if let Err(UnfitCombination { what, hint }) = combination::runtime(name, registry) {
         let mut problem = DaemonError::new(ErrorKind::UnknownRuntime, what);
-        let catalog = registry::catalog();
-        let there: Vec<String> =
-            catalog.available(PluginSlot::Runtime).into_iter().map(str::to_owned).collect();
-        problem.candidates = nearest(name, &there);
+        problem.candidates = nearest(name, &plugged.names(PluginSlot::Runtime));
         return Err(problem.hint(hint));
     }
-    if name == "tmux" && !is_installed("tmux") {
-        return Err(DaemonError::new(
-            ErrorKind::MissingProgram,
-            "the runtime `tmux` needs the program `tmux`, which is not installed",
-        )
-        .hint("install tmux, or use the built-in terminal: `ao config set defaults.runtime process`"));
+    match combination::missing_program(name, &registry.catalog()) {
+        Some(UnfitCombination { what, hint }) => {
+            Err(DaemonError::new(ErrorKind::MissingProgram, what).hint(hint))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns an error if a runtime cannot hold an agent.
@@ -442,10 +447,8 @@ fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), Daemo
     fits.map_err(|UnfitCombination { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }
 
-fn workspace_known(name: &str) -> Result<(), DaemonError> {
-    let catalog = registry::catalog();
-    let known: Vec<String> =
-        catalog.available(PluginSlot::Workspace).into_iter().map(str::to_owned).collect();
+fn workspace_known(name: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
+    let known = plugged.names(PluginSlot::Workspace);
     if known.iter().any(|known| known == name) {
         return Ok(());
     }
@@ -474,15 +477,15 @@ fn with_project_of_issue(mut draft: SpawnDraft) -> Result<SpawnDraft, DaemonErro
 }
 
 /// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`. A local tracker knows itself what it is.
-fn issue_key(written: &str, tracker: &str) -> Result<String, DaemonError> {
+fn issue_key(written: &str, known: &KnownProject) -> Result<String, DaemonError> {
     let key = written.trim().trim_start_matches('#');
-    let key = match tracker {
-        "github" | "gitlab" | "gitea" => {
-            let bare = key.strip_prefix("GH-").or_else(|| key.strip_prefix("gh-"));
-            bare.filter(|number| number.chars().all(|c| c.is_ascii_digit())).unwrap_or(key)
-        }
-        _ => key,
-    };
+    let service = known.loaded.catalog.service(PluginSlot::Tracker, &known.effective().tracker.plugin);
+    let bare = service.issue_prefix.and_then(|prefix| {
+        let (start, number) = key.split_at_checked(prefix.len())?;
+        let is_prefix = start.eq_ignore_ascii_case(prefix) && number.chars().all(|c| c.is_ascii_digit());
+        is_prefix.then_some(number)
+    });
+    let key = bare.unwrap_or(key);
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if key.is_empty() || key.len() > 100 || !key.chars().all(fits) || key.starts_with('-') {
         return Err(DaemonError::new(
@@ -526,7 +529,7 @@ fn instructions(
             "Commit your work on the branch that is checked out, in small steps, and say when you are done."
                 .into(),
         );
-        if effective.scm.plugin == "local" {
+        if outside.has_forge {
             parts.push(
                 format!(
                     "When the change is ready for review, open a pull request with `{ao} pr create`. You hear of failing \

@@ -21,14 +21,12 @@ impl SpawnOrders {
         draft: &SpawnDraft,
         configs: &InForce,
     ) -> Result<OutsideFacts, DaemonError> {
-        let mut outside = OutsideFacts::default();
-        if draft.issue.is_none() && draft.claim_pr.is_none() {
-            return Ok(outside);
-        }
         let known = super::project(draft.project.as_deref(), configs)?;
-        let (project, effective) = (ProjectId::new(&known.name), known.effective());
+        let project = ProjectId::new(&known.name);
+        let scm = self.looks.scm(&project).ok();
+        let mut outside = OutsideFacts { has_forge: scm.is_some(), ..OutsideFacts::default() };
         if let Some(issue) = &draft.issue {
-            let key = super::issue_key(issue, &effective.tracker.plugin)?;
+            let key = super::issue_key(issue, &known)?;
             let task = TaskId { project: project.clone(), key };
             outside.issue = match self.issue(&task).await {
                 Err(NotRead::Unasked(_)) if draft.force => None,
@@ -36,7 +34,7 @@ impl SpawnOrders {
             };
         }
         if let Some(number) = draft.claim_pr
-            && let Ok(scm) = self.looks.scm(&project)
+            && let Some(scm) = scm
         {
             let pull = PullId { project, number };
             let seen = scm.pulls(std::slice::from_ref(&pull)).await?.into_iter().next();
@@ -90,7 +88,7 @@ impl SpawnOrders {
             prompt: Some(review_prompt(pull, look_for)),
             name: Some(name.clone()),
             branch: Some(format!("review/{name}")),
-            workspace: Some("worktree".into()),
+            workspace: self.adapters.read_only_workspace(),
             ..SpawnDraft::default()
         };
         let mut order = self.order(new).await?;

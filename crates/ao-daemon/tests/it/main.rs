@@ -1,3 +1,4 @@
 //! The daemon without its API, in a folder of its own.
 
+mod dummy;
 mod jobs;

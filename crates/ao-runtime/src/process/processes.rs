@@ -239,6 +239,10 @@ impl Runtime for Processes {
         Processes::ABILITIES
     }
 
+    async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
+        Processes::watch(self, reporter)
+    }
+
     async fn reference(
         &self,
         session: SessionId,

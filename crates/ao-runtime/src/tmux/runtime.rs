@@ -260,6 +260,10 @@ impl Runtime for Tmux {
         Tmux::ABILITIES
     }
 
+    async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
+        Tmux::watch(self, reporter).await
+    }
+
     async fn reference(
         &self,
         session: SessionId,

@@ -21,6 +21,7 @@ use ao_core::{
 };
 use ao_daemon::Daemon;
 use ao_daemon::config::InForce;
+use ao_daemon::registry::{Adapter, AdapterMaker, HostDeps, Registry};
 use ao_engine::{CoreRules, EngineRules, Handle};
 use ao_ports::{
     CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, OutputPart, Record,
@@ -227,14 +228,15 @@ impl House {
         let path = Utf8Path::from_path(folder.path()).unwrap();
         let (forge, stage, rules) =
             (Arc::<Forge>::default(), Arc::<Stage>::default(), Arc::<Still>::default());
+        let mut registry = Registry::built_in();
+        let staged = stage.clone();
+        let make = move |_: &HostDeps| -> Arc<dyn Runtime> { staged.clone() };
+        let staged = AdapterMaker::Runtime(RuntimeAbilities::default(), Arc::new(make));
+        registry.add(Adapter::new("stage", "of the tests", staged));
         // Whatever is configured on this machine counts for nothing.
-        let places = Places {
-            env: Env::new([]),
-            cwd: path.to_owned(),
-            home: None,
-            catalog: ao_daemon::registry::catalog(),
-        };
-        let mut configs = InForce::open_in(path, places).unwrap();
+        let places =
+            Places { env: Env::new([]), cwd: path.to_owned(), home: None, catalog: registry.catalog() };
+        let mut configs = InForce::open_in(path, places, Arc::new(registry)).unwrap();
         let mut options = ao_daemon::daemon::DaemonOptions::new(path, "/nonexistent/ao");
         for project in ["my-app", "docs"] {
             configs = configs.with(&configuration(path, project)).unwrap();
@@ -242,7 +244,6 @@ impl House {
             options.trackers.insert(ProjectId::new(project), forge.clone());
         }
         options.configs = Some(configs);
-        options.runtimes.push(stage.clone());
         options.rules = rules.clone();
         options.background = false;
         let (given, take) = std::sync::mpsc::channel();

@@ -44,14 +44,6 @@ impl Worktrees {
         self.shared.repository(by_place.unwrap_or(Path::new(&tree.repository))).await
     }
 
-    /// Lets a session work in a worktree that was created without one, under an id of its maker. At most one at a time:
-    /// for the session it is a worktree that someone else created ([`Origin::Tree`]). Only its maker removes it.
-    pub async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
-        let repository = self.shared.repository(Path::new(repository)).await?;
-        let _turn = self.shared.queues.turn(&repository.common_dir).await;
-        Ok(adopt::lend(&repository, maker, Path::new(path))?)
-    }
-
     /// Finds a worktree.
     async fn found(&self, tree: &TreeRef) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
         let repository = self.repository_of(tree).await?;
@@ -61,6 +53,16 @@ impl Worktrees {
 
 #[async_trait]
 impl Workspace for Worktrees {
+    fn can_read_only(&self) -> bool {
+        true
+    }
+
+    async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        let repository = self.shared.repository(Path::new(repository)).await?;
+        let _turn = self.shared.queues.turn(&repository.common_dir).await;
+        Ok(adopt::lend(&repository, maker, Path::new(path))?)
+    }
+
     async fn create(
         &self,
         session: SessionId,

@@ -92,9 +92,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     for note in &initial.notes {
         ui::note(note);
     }
-    for finding in &findings {
-        ui::warning(&finding.problem);
-    }
+    findings.iter().for_each(ConfigFinding::print);
     ui::line("Next: `ao start`")?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use ao_config::ConfigError;
 use ao_daemon::config;
 use ao_daemon::config::apply::agents_of;
+use ao_daemon::registry;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
@@ -15,7 +16,7 @@ use crate::config::check_offer;
 use crate::config::initial_config::{InitialChoices, InitialConfig, existing};
 use crate::config::untrusted_config::risky_keys;
 use crate::error::{CommandError, FailureKind};
-use crate::findings::ConfigFinding;
+use crate::findings::{ConfigFinding, FindingSeverity};
 use crate::git::clone;
 use crate::git::url::GitUrl;
 use crate::repository::GitRepository;
@@ -102,7 +103,8 @@ async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
     };
     let loaded = config::load(config.as_deref())?;
     let findings = working(findings::of(&loaded, cx).await?)?;
-    let enabled = config.is_some() && combination::has_orchestrator(&loaded, &agents_of(&loaded));
+    let enabled = config.is_some()
+        && combination::has_orchestrator(&loaded, &agents_of(&loaded, &registry::built_in()));
     let opens = loaded.config.dashboard.open;
     let mut joined = daemon_process::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
@@ -337,9 +339,7 @@ fn print_result(started: &StartResult, opened: bool, cx: &Context) -> Result<(),
         }))?;
         return Ok(());
     }
-    for finding in findings {
-        ui::warning(&finding.problem);
-    }
+    findings.iter().for_each(ConfigFinding::print);
     for note in notes {
         ui::note(note);
     }
@@ -369,9 +369,12 @@ fn print_result(started: &StartResult, opened: bool, cx: &Context) -> Result<(),
         ui::line(format_args!("  agents        {}", ui::count(daemon.live_sessions.into(), "session")))?;
     }
     ui::line(format_args!("  log           {}", daemon.log))?;
-    if !findings.is_empty() {
-        let found = ui::count(findings.len() as u64, "warning");
-        ui::line(format_args!("  warnings      {found} above; `ao config check` lists them again"))?;
+    for (severity, word) in [(FindingSeverity::Problem, "problem"), (FindingSeverity::Warning, "warning")] {
+        let found = findings.iter().filter(|finding| finding.severity == severity).count();
+        if found > 0 {
+            let (label, found) = (format!("{word}s"), ui::count(found as u64, word));
+            ui::line(format_args!("  {label:<13} {found} above; `ao config check` lists them again"))?;
+        }
     }
     let issues = findings.iter().all(|finding| finding.id != "tracker");
     let spawn = if issues { "`ao spawn ISSUE` or " } else { "" };

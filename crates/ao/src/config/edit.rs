@@ -5,8 +5,9 @@ use std::io;
 
 use ao_api::Reloaded;
 use ao_config::edit::{self, EditError};
-use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
+use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places, Problem};
 use ao_daemon::config::apply::strange_tools;
+use ao_daemon::registry;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
@@ -126,20 +127,34 @@ impl ConfigEdit {
         Ok(ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?)
     }
 
-    /// Refuses settings that cannot work, unless they were there before: problems are fixed one by one.
+    /// Refuses settings that cannot work, unless they were there before: problems are fixed one by one. Names that no plugin
+    /// has yet are only reported where sessions work without them.
     fn adds_nothing_unworkable(&self, before: &str, after: &Loaded) -> Result<(), CommandError> {
-        let unworkable = |loaded: &Loaded| {
-            let mut problems = strange_tools(loaded);
-            problems.extend(combination::unworkable(loaded).refused);
-            problems
+        let missing = |loaded: &Loaded, essential: bool| -> Vec<Problem> {
+            let named = loaded.missing.iter().filter(|missing| missing.slot.is_essential() == essential);
+            named.map(|missing| missing.problem.clone()).collect()
         };
-        let was = self.check(before).map(|loaded| unworkable(&loaded)).unwrap_or_default();
-        let mut new = unworkable(after);
-        new.retain(|problem| !was.iter().any(|known| known.what == problem.what));
-        match new.is_empty() {
-            true => Ok(()),
-            false => Err(ConfigError { problems: new }.into()),
+        let unworkable = |loaded: &Loaded| {
+            let found = combination::unworkable(loaded, &registry::built_in()).refused;
+            [strange_tools(loaded), missing(loaded, true), found].concat()
+        };
+        let was = self.check(before).ok();
+        let added = |found: &dyn Fn(&Loaded) -> Vec<Problem>| {
+            let mut known: Vec<String> = was.iter().flat_map(found).map(|problem| problem.what).collect();
+            let mut new = found(after);
+            new.retain(|problem| {
+                let is_new = !known.contains(&problem.what);
+                known.push(problem.what.clone());
+                is_new
+            });
+            new
+        };
+        let problems = added(&unworkable);
+        if !problems.is_empty() {
+            return Err(ConfigError { problems }.into());
         }
+        added(&|loaded| missing(loaded, false)).iter().for_each(ui::problem);
+        Ok(())
     }
 }
 

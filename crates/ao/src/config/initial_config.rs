@@ -6,8 +6,9 @@ use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
-use ao_config::catalog::{PluginCatalog, PluginSlot};
+use ao_config::catalog::PluginSlot;
 use ao_config::init::{InitCheck, InitValues};
+use ao_config::shape::Defaults;
 use ao_config::{Env, PROJECT_FILES, names};
 use ao_daemon::registry;
 use ao_scm::checks::ProposedCheck;
@@ -16,7 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::config::check_offer;
 use crate::error::{CommandError, FailureKind};
 use crate::repository::GitRepository;
-use crate::{findings, known_agents, program};
+use crate::{findings, program};
 
 /// The user's choices; absent ones are detected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,37 +54,46 @@ impl InitialConfig {
         repository: &GitRepository,
         wishes: &InitialChoices,
     ) -> Result<InitialConfig, CommandError> {
-        let mut notes = Vec::new();
+        let (mut notes, catalog, defaults) = (Vec::new(), registry::catalog(), Defaults::default());
         let runtime = match &wishes.runtime {
             Some(wanted) => known(PluginSlot::Runtime, wanted)?,
-            None if program::find("tmux").is_some() => "tmux".to_owned(),
             None => {
-                notes.push("tmux is not installed, so agents run in ao's built-in terminals".into());
-                "process".to_owned()
+                let mut runtimes = catalog.of(PluginSlot::Runtime);
+                let preferred = runtimes.find(|runtime| {
+                    let program = runtime.program.as_deref().filter(|_| !program::is_there(runtime));
+                    notes.extend(program.map(|program| {
+                        format!("{program} is not installed, so agents run in ao's built-in terminals")
+                    }));
+                    program.is_none()
+                });
+                preferred.map_or(defaults.runtime.plugin, |runtime| runtime.name.clone())
             }
         };
         let agent = match &wishes.agent {
             Some(wanted) => known(PluginSlot::Agent, wanted)?,
-            None => match known_agents::installed() {
+            None => match catalog.of(PluginSlot::Agent).find(|agent| program::is_there(agent)) {
                 Some(agent) => agent.name.clone(),
                 None => {
-                    let usual = known_agents::usual();
-                    let install = known_agents::install(usual);
-                    notes.push(format!("no agent is installed; to get {}: `{install}`", usual.name));
-                    usual.name.clone()
+                    let default = catalog.find(PluginSlot::Agent, &defaults.agent);
+                    let install = default.and_then(|agent| agent.install.as_deref()).unwrap_or_default();
+                    notes.push(format!("no agent is installed; to get {}: `{install}`", defaults.agent));
+                    defaults.agent
                 }
             },
         };
         let tracker = match &wishes.tracker {
             Some(wanted) => known(PluginSlot::Tracker, wanted)?,
-            None => "local".to_owned(),
+            None => defaults.tracker.plugin,
         };
         let workspace = match &wishes.workspace {
             Some(wanted) => known(PluginSlot::Workspace, wanted)?,
-            None => "worktree".to_owned(),
+            None => defaults.workspace.plugin,
         };
         let notifiers = match findings::desktop(&Env::of_process()).await {
-            Ok(()) => vec!["desktop".to_owned()],
+            Ok(()) => {
+                let mut notifiers = catalog.of(PluginSlot::Notifier);
+                notifiers.find(|notifier| notifier.on_desktop).map(|it| it.name.clone()).into_iter().collect()
+            }
             Err(_) => {
                 notes.push(
                     "there is no desktop for notices, so `notifiers` is empty; `ao config-help notifiers` describes other channels"
@@ -209,11 +219,11 @@ fn known(slot: PluginSlot, wanted: &str) -> Result<String, CommandError> {
     let catalog = registry::catalog();
     let names = catalog.available(slot);
     // Sessions work without a tracker, so one that is not available yet is written, with a remark.
-    if names.contains(&wanted) || slot == PluginSlot::Tracker && catalog.find(slot, wanted).is_some() {
+    if names.contains(&wanted) || !slot.is_essential() && catalog.find(slot, wanted).is_some() {
         return Ok(wanted.to_owned());
     }
     let what = match catalog.find(slot, wanted) {
-        Some(_) => PluginCatalog::not_available(slot, wanted),
+        Some(_) => catalog.not_available(slot, wanted),
         None => {
             let meant = names::nearest(wanted, names.iter().copied());
             let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();

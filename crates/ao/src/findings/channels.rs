@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use ao_config::Loaded;
+use ao_config::catalog::PluginSlot;
 use ao_config::shape::Reactions;
 use ao_daemon::channels::{self, ChannelFault};
-use ao_notifier::ChannelError;
+use ao_daemon::registry;
+use ao_notifier::{ChannelError, Page};
 
 use super::{ConfigFinding, MachineFacts};
 
@@ -14,13 +16,15 @@ type KeyPath = Vec<String>;
 
 pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> {
     let main = facts.main(loaded);
-    let mut findings = Vec::new();
+    let (mut findings, registry) = (Vec::new(), registry::built_in());
     for (name, path) in named(loaded) {
         // The file's settings for this channel have no effect, which is a finding of its own.
         if facts.main.is_some() && loaded.config.notifiers.contains_key(&name) {
             continue;
         }
         let plugin = channels::described(&main.config, &name).plugin;
+        // A plugin that is missing is a finding of its own.
+        let Some(info) = main.catalog.find(PluginSlot::Notifier, &plugin) else { continue };
         let described = vec!["notifiers".to_owned(), name.clone()];
         let place = if loaded.is_written(&strs(&described)) { &described } else { &path };
         // Defaults that the user has not written are no finding.
@@ -28,8 +32,8 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
             continue;
         }
         let tell = |what: String, hint: Option<String>| loaded.problem_at(&strs(place), what, hint);
-        match channels::opened(&main.config, &name, &facts.env) {
-            Ok(_) if plugin == "desktop" => {
+        match channels::opened(&main.config, &name, &facts.env, Page::default(), &registry) {
+            Ok(_) if info.on_desktop => {
                 if let Err(why) = &facts.desktop {
                     let what =
                         format!("the notifier `{name}` shows nothing: there is no desktop here ({why})");

@@ -5,22 +5,24 @@
 //!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, fix)
 //! ```
 //!
-//! Each kind of finding has its own file. An error stops a start; a warning is shown, and the setting is refused where it is
-//! used.
+//! Each kind of finding has its own file. An error stops a start. A problem fails `ao config check`, and the setting is refused
+//! where it is used. A warning is shown.
 
 mod channels;
 mod facts;
 mod ignored;
+mod missing;
 mod programs;
-mod services;
 
 use ao_config::{Loaded, Problem};
 use ao_daemon::config::apply::strange_tools;
+use ao_daemon::registry;
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
-use crate::combination;
+use crate::combination::{UnworkableSettings, unworkable};
 use crate::error::CommandError;
+use crate::ui;
 
 pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
@@ -30,6 +32,8 @@ pub(crate) use self::programs::PROGRAM;
 pub(crate) enum FindingSeverity {
     /// A part of the configuration does not work; the rest does.
     Warning,
+    /// A configured name does not exist in this version; sessions that do not need it work.
+    Problem,
     /// Nothing should be started with this.
     Error,
 }
@@ -56,11 +60,23 @@ impl ConfigFinding {
         self.severity == FindingSeverity::Error
     }
 
+    /// Prints it for people.
+    pub(crate) fn print(&self) {
+        match self.severity {
+            FindingSeverity::Warning => ui::warning(&self.problem),
+            FindingSeverity::Problem | FindingSeverity::Error => ui::problem(&self.problem),
+        }
+    }
+
     pub(crate) fn json(&self) -> Value {
         let Problem { file, place, what, hint, .. } = &self.problem;
         json!({
             "id": self.id,
-            "severity": if self.is_error() { "error" } else { "warning" },
+            "severity": match self.severity {
+                FindingSeverity::Warning => "warning",
+                FindingSeverity::Problem => "problem",
+                FindingSeverity::Error => "error",
+            },
             "file": file,
             "line": place.map(|(line, _)| line),
             "column": place.map(|(_, column)| column),
@@ -72,11 +88,16 @@ impl ConfigFinding {
 
 /// Finds everything that cannot work, errors first.
 pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> {
-    let mut findings: Vec<ConfigFinding> = tools(loaded).chain(combinations(loaded)).collect();
+    let UnworkableSettings { mut refused, mut doubtful } = unworkable(loaded, &registry::built_in());
+    let mut findings: Vec<ConfigFinding> = tools(loaded).chain(missing::look(loaded, &refused)).collect();
+    let is_other = |problem: &Problem| loaded.missing.iter().all(|it| it.problem.what != problem.what);
+    refused.retain(is_other);
+    doubtful.retain(|warning| is_other(&warning.0));
+    findings.extend(refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem)));
+    findings.extend(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)));
     findings
         .extend(loaded.warnings.iter().map(|warning| ConfigFinding::warning("config", warning.0.clone())));
     findings.extend(projects(loaded));
-    findings.extend(services::look(loaded));
     findings.extend(channels::look(loaded, facts));
     findings.extend(programs::look(loaded));
     findings.extend(ignored::look(loaded, facts));
@@ -92,13 +113,6 @@ pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFindin
 /// Finds invalid descriptions of agents.
 fn tools(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
     strange_tools(loaded).into_iter().map(|problem| ConfigFinding::error("agent", problem))
-}
-
-/// Finds agents and runtimes that do not fit together, or do not exist.
-fn combinations(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
-    let combination::UnworkableSettings { refused, doubtful } = combination::unworkable(loaded);
-    let refused = refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem));
-    refused.chain(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)))
 }
 
 /// Finds a configuration without projects.

@@ -153,7 +153,7 @@ fn everything_that_is_wrong_is_told_at_its_place() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 2
     -- stdout --
-    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a string, but is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, but is a list"}]}
+    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a string, but is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, but is a list"}],"warnings":[]}
     -- stderr --
     error: [home]/my-app/agent-orchestrator.yaml:2:3: unknown key `runtme` in `defaults`
        |
@@ -220,9 +220,15 @@ fn every_dialect_is_shown_in_one_form() {
         path: [home]/my-app
     ");
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
-    exit 0
+    exit 2
     -- stdout --
-    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
+    {"ok":false,"problems":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"use `local`: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`","line":1,"what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work"}],"warnings":[]}
+    -- stderr --
+    error: [home]/my-app/ao.config.yaml:1:20: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work
+       |
+     1 | tracker: { plugin: github, owner: me, repo: my-app }
+       |                    ^
+     hint: use `local`: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`
     "#);
 }
 

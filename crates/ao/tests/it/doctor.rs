@@ -114,7 +114,7 @@ fn what_is_configured_is_what_is_looked_for() {
     problem: claude-code is configured, and its program `claude` is not installed | install npm with your system's package manager, then: npm install -g @anthropic-ai/claude-code
     ok: codex is [home]/bin/codex | -
     ");
-    assert_snapshot!(place.found(&app, &[], "tracker"), @r"warning: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work | keep issues here: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`");
+    assert_snapshot!(place.found(&app, &[], "tracker"), @r"problem: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is assigned, and there are no pull requests and checks; sessions by title (`ao new`) work | use `local`: `ao config set defaults.tracker local`; `ao issue import` imports the output of `gh issue list --json`");
     assert_snapshot!(place.found(&app, &[], "project"), @"
     problem: gone: `[home]/gone` does not exist | ao config set projects.gone.path <folder>; or `ao remove-project gone`
     ok: my-app is [home]/my-app | -

@@ -24,6 +24,8 @@ use ao_core::{
 };
 use ao_engine::AskError;
 use ao_ports::{Clock, Frame, Notifier, NotifyError, ViewOptions};
+use ao_runtime::tmux::{self, Tmux};
+use ao_runtime::{Processes, Shim};
 use ao_testkit::scripted;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -351,7 +353,7 @@ impl Fleet {
     pub(crate) async fn type_into(&self, session: SessionId, keys: &str) {
         let process = self.session(session).await.process.expect("it runs");
         if self.plan.runtime == "tmux" {
-            let attach = self.daemon().tmux.attach_command(&process).unwrap();
+            let attach = self.tmux().attach_command(&process).unwrap();
             let (at, target) =
                 (attach.iter().position(|arg| arg == "attach-session").unwrap(), attach.last().unwrap());
             let status = Command::new(&attach[0])
@@ -360,12 +362,20 @@ impl Fleet {
                 .status();
             assert!(status.unwrap().success());
         } else {
-            let connected = self.daemon().processes.connect(&process, ViewOptions::default()).await;
-            let mut attachment = connected.unwrap();
+            let shim = Shim { program: "/nonexistent".into(), args: vec![] };
+            let options = ao_runtime::Options::new(self.path("data/processes"), shim);
+            let processes = Processes::new(options, Arc::new(SystemClock));
+            let mut attachment = processes.connect(&process, ViewOptions::default()).await.unwrap();
             attachment.type_bytes(keys.as_bytes()).await.unwrap();
             // Only once the shim has answered has it read what was typed before.
             while !matches!(attachment.next().await.unwrap(), Some(Frame::Output { .. }) | None) {}
         }
+    }
+
+    /// The daemon's tmux server, for commands that it is asked by.
+    fn tmux(&self) -> Tmux {
+        let options = tmux::Options::new(self.path("data/tmux"), vec![]);
+        Tmux::new(options, Arc::new(SystemClock))
     }
 
     pub(crate) async fn screen(&self, session: SessionId) -> Vec<String> {
@@ -381,7 +391,7 @@ impl Fleet {
     /// The process of the tmux server.
     pub(crate) async fn tmux_server(&self) -> i32 {
         let any = self.view(|state| state.live().find_map(|session| session.process.clone())).await.unwrap();
-        let attach = self.daemon().tmux.attach_command(&any).unwrap();
+        let attach = self.tmux().attach_command(&any).unwrap();
         let at = attach.iter().position(|arg| arg == "attach-session").unwrap();
         let told =
             Command::new(&attach[0]).args(&attach[1..at]).args(["display-message", "-p", "#{pid}"]).output();

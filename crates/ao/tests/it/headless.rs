@@ -196,12 +196,23 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
         .exits(2)
         .says("is not available in this version yet")
         .says("not changed");
+    house
+        .ao(&["config", "set", "projects.my-app.agent", "hal"])
+        .exits(2)
+        .says("there is no agent called `hal`");
     house.start();
     for (args, what) in [
         (["--runtime", "docker"], "the runtime `docker` is not available"),
         (["--runtime", "tumx"], "there is no runtime `tumx`"),
     ] {
         house.ao(&["new", "It", args[0], args[1]]).exits(1).says(what);
+    }
+    for (key, name) in
+        [("agent", "hal"), ("runtime", "docker"), ("runtime", "kubernetes"), ("workspace", "volume")]
+    {
+        let body = format!(r#"{{"title":"It","{key}":"{name}"}}"#);
+        house.ao(&["api", "POST", "/sessions", "-d", &body]).exits(1).says(&format!("{key} `{name}`"));
+        house.ao(&["new", "It", &format!("--{key}"), name]).exits(1).says(&format!("{key} `{name}`"));
     }
     house.ao(&["new", "It", "--agent", "own", "--runtime", "tmux"]).exits(1).says("needs pipes");
     let body = r#"{"title":"It","agent":"own","runtime":"tmux"}"#;
@@ -221,12 +232,13 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
 
 /// A specialist of a file from elsewhere is read, and told of.
 #[test]
-fn a_specialist_that_cannot_run_is_doubted_and_refused_when_it_is_asked_for() {
+fn a_specialist_that_cannot_run_fails_the_check_and_is_refused_when_it_is_asked_for() {
     let port = free_port();
     let agents = "agents:\n  - { id: backend, tool: scripted, runtime: docker }\n";
     let house = House::with(&format!("port: {port}\n{agents}"));
-    house.ao(&["config", "check"]).succeeds().says("the runtime `docker` is not available");
-    house.ao(&["doctor"]).succeeds().says("the runtime `docker` is not available");
+    let what = "the runtime `docker` is not available";
+    house.ao(&["config", "check"]).exits(2).says(what).says("use `tmux` or `process`");
+    house.ao(&["doctor"]).exits(3).says(what);
     house.ao(&["start", "--port", "0"]).succeeds().says("the runtime `docker` is not available");
     house.ao(&["new", "It", "--agent", "backend"]).exits(1).says("the runtime `docker` is not available");
 }

@@ -8,13 +8,13 @@ use super::no_file;
 use crate::cli::context::Context;
 use crate::config::settings;
 use crate::error::CommandError;
-use crate::findings::ConfigFinding;
+use crate::findings::{ConfigFinding, FindingSeverity};
 use crate::{findings, ui};
 
 /// Check the configuration without starting anything
 ///
-/// Lists every error with its file, line and column, and warns about valid settings that do not work here. Exits with 2 if there
-/// is an error.
+/// Lists every error with its file, line and column, also names that are not available in this version, and warns about
+/// valid settings that do not work here. Exits with 2 if there is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config check
@@ -37,19 +37,24 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let loaded = match loaded {
         Ok(loaded) if loaded.layers.is_empty() => return Err(no_file()),
         Ok(loaded) => loaded,
-        Err(err) => return refuse(err, cx),
+        Err(err) => return refuse(err, &[], cx),
     };
     let findings = cx.wait_for(findings::of(&loaded, cx))?;
-    let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
-    match wrong.is_empty() {
+    let is_warning = |finding: &ConfigFinding| finding.severity == FindingSeverity::Warning;
+    let (warnings, wrong): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_warning);
+    let problems: Vec<Problem> = wrong.into_iter().map(|wrong| wrong.problem).collect();
+    match problems.is_empty() {
         true => good(&loaded, &warnings, cx),
-        false => refuse(ConfigError { problems: wrong.into_iter().map(|wrong| wrong.problem).collect() }, cx),
+        false => refuse(ConfigError { problems }, &warnings, cx),
     }
 }
 
-fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
+fn refuse(err: ConfigError, warnings: &[ConfigFinding], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        ui::json(&json!({ "ok": false, "problems": problems(&err) }))?;
+        let warnings: Vec<Value> = warnings.iter().map(ConfigFinding::json).collect();
+        ui::json(&json!({ "ok": false, "problems": problems(&err), "warnings": warnings }))?;
+    } else {
+        warnings.iter().for_each(ConfigFinding::print);
     }
     Err(err.into())
 }
@@ -62,9 +67,7 @@ fn good(loaded: &Loaded, warnings: &[ConfigFinding], cx: &Context) -> Result<(),
         ui::json(&json!({ "ok": true, "files": files, "projects": projects, "warnings": warnings }))?;
         return Ok(());
     }
-    for warning in warnings {
-        ui::warning(&warning.problem);
-    }
+    warnings.iter().for_each(ConfigFinding::print);
     let (good, bad) = (ui::GOOD, ui::BUSY);
     for layer in &loaded.layers {
         match warnings.iter().filter(|warning| warning.problem.file == layer.path).count() {

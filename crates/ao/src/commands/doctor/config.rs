@@ -38,7 +38,7 @@ fn convert(found: &ConfigFinding) -> DoctorFinding {
     let what = format!("{}{place}: {}", problem.file, problem.what);
     let finding = match found.severity {
         FindingSeverity::Warning => DoctorFinding::warning(found.id, what),
-        FindingSeverity::Error => DoctorFinding::problem(found.id, what),
+        FindingSeverity::Problem | FindingSeverity::Error => DoctorFinding::problem(found.id, what),
     };
     match &problem.hint {
         Some(hint) => finding.fix(hint),

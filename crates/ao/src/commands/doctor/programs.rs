@@ -5,9 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use ao_config::Loaded;
+use ao_config::catalog::{PluginInfo, PluginSlot};
+use ao_daemon::registry;
 
 use super::finding::DoctorFinding;
-use crate::{known_agents, program};
+use crate::program;
 
 /// The oldest supported git.
 const GIT: (u32, u32) = (2, 36);
@@ -79,34 +81,37 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
         }
         None => BTreeSet::new(),
     };
-    let mut findings = Vec::new();
-    match (wanted.contains("tmux"), program::find("tmux").is_some()) {
-        (true, true) => findings.push(DoctorFinding::ok("runtime", "tmux is installed")),
-        (true, false) => findings.push(
-            DoctorFinding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
-                format!(
-                    "{}; or run agents without it: `ao config set defaults.runtime process`",
-                    install("tmux")
-                ),
-            ),
-        ),
-        // The default runtime is missing, and no configuration asks for another.
-        (false, false) if loaded.is_none() => findings.push(
-            DoctorFinding::warning("runtime", "tmux is not installed")
-                .means(
-                    "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too",
-                )
-                .fix(install("tmux")),
-        ),
-        (false, false) => {
-            findings.push(DoctorFinding::ok("runtime", "tmux is not installed, and not needed here"));
+    let catalog = registry::catalog();
+    let without = catalog.of(PluginSlot::Runtime).find(|runtime| runtime.program.is_none());
+    let without = without.map_or("", |runtime| &runtime.name);
+    let finding = |runtime: &PluginInfo| {
+        let (name, is_wanted) = (&runtime.name, wanted.contains(&runtime.name));
+        let Some(program) = runtime.program.as_deref() else {
+            let is_used = is_wanted || wanted.is_empty();
+            return is_used
+                .then(|| DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
+        };
+        match (is_wanted, program::is_there(runtime)) {
+            (true, true) => Some(DoctorFinding::ok("runtime", format!("{program} is installed"))),
+            (true, false) => {
+                let what = format!("agents are to run in {name}, and `{program}` is not installed");
+                let other = format!("or run agents without it: `ao config set defaults.runtime {without}`");
+                Some(DoctorFinding::problem("runtime", what).fix(format!("{}; {other}", install(program))))
+            }
+            // The default runtime is missing, and no configuration asks for another.
+            (false, false) if loaded.is_none() => {
+                let means = "it is not needed: agents run in ao's built-in terminals, and outlive the daemon there too";
+                let what = format!("{program} is not installed");
+                Some(DoctorFinding::warning("runtime", what).means(means).fix(install(program)))
+            }
+            (false, false) => {
+                let what = format!("{program} is not installed, and not needed here");
+                Some(DoctorFinding::ok("runtime", what))
+            }
+            (false, true) => None,
         }
-        (false, true) => {}
-    }
-    if wanted.contains("process") || wanted.is_empty() {
-        findings.push(DoctorFinding::ok("runtime", "agents can run in ao's built-in terminals"));
-    }
-    findings
+    };
+    catalog.of(PluginSlot::Runtime).filter_map(finding).collect()
 }
 
 /// Checks the configured agents; without a configuration, the installed ones.
@@ -124,30 +129,31 @@ pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
 
 fn agent(name: &str) -> Option<DoctorFinding> {
     // An agent from `tools` names its own program, which is tried when it starts.
-    let known = known_agents::by_name(name)?;
-    Some(match program::find(&known.program) {
+    let catalog = registry::catalog();
+    let known = catalog.find(PluginSlot::Agent, name)?;
+    let program = known.program.as_deref()?;
+    Some(match program::find(program) {
         Some(path) => DoctorFinding::ok("agent", format!("{name} is {}", path.display())),
         None => DoctorFinding::problem(
             "agent",
-            format!("{name} is configured, and its program `{}` is not installed", known.program),
+            format!("{name} is configured, and its program `{program}` is not installed"),
         )
         .means("sessions with it cannot start")
-        .fix(get(&known_agents::install(known))),
+        .fix(get(known.install.as_deref().unwrap_or_default())),
     })
 }
 
 fn any_agent() -> DoctorFinding {
-    let there: Vec<&str> = known_agents::all()
-        .iter()
-        .filter(|agent| program::find(&agent.program).is_some())
-        .map(|agent| agent.name.as_str())
-        .collect();
+    let catalog = registry::catalog();
+    let there: Vec<&str> =
+        catalog.of(PluginSlot::Agent).filter(|it| program::is_there(it)).map(|it| it.name.as_str()).collect();
     if !there.is_empty() {
         return DoctorFinding::ok("agent", format!("installed: {}", there.join(", ")));
     }
+    let first = catalog.of(PluginSlot::Agent).next().and_then(|agent| agent.install.as_deref());
     DoctorFinding::problem("agent", "no agent is installed")
         .means("`ao demo` shows what happens without one; real work needs one")
-        .fix(get(&known_agents::install(known_agents::usual())))
+        .fix(get(first.unwrap_or_default()))
 }
 
 /// Returns the command that installs something, with what that command needs.

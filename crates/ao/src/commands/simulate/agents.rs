@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ao_config::shape::{AgentConfig, Config, Specialist};
+use ao_config::shape::{AgentConfig, Config, Defaults, Specialist};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{AgentAbilities, AgentChoice, SessionRole};
 use ao_core::{ProjectId, State, TaskId};
@@ -63,8 +63,8 @@ impl ProjectAgents {
                 abilities: AgentAbilities { resume: true, ..AgentAbilities::default() },
                 ..AgentChoice::default()
             },
-            runtime: "process".into(),
-            workspace: "worktree".into(),
+            runtime: Defaults::default().runtime.plugin,
+            workspace: Defaults::default().workspace.plugin,
             priority: facts.map_or(0, |facts| facts.priority),
             limits: ao_core::budget::SpendLimits::default(),
             trusted: true,

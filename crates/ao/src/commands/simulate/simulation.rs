@@ -203,8 +203,8 @@ impl Simulation {
                 to(session, SessionInput::WorkspaceReady { attempt, path, base, as_found: false })
             }
             Effect::SetUp { session, attempt, .. } => to(session, SessionInput::SetUp { attempt }),
-            Effect::Launch { session, attempt, .. } => {
-                let process = ProcessRef::new("process", format!("{session}/{attempt}"));
+            Effect::Launch { session, attempt, plan, .. } => {
+                let process = ProcessRef::new(&plan.runtime, format!("{session}/{attempt}"));
                 to(session, SessionInput::Launched { attempt, process, conversation: None })
             }
             Effect::Deliver { order: DeliverOrder { session, attempt, delivery, tries, .. }, .. } => {
