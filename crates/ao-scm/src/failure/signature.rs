@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use ao_ports::FailureKind;
 use sha2::{Digest, Sha256};
 
-use super::collector::FailureEntry;
+use super::entry::FailureEntry;
 
 /// The most lines of a message that count; values and traces follow.
 const LINES: usize = 6;
