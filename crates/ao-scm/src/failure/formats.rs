@@ -43,7 +43,7 @@ enum Reading {
     /// A problem that may or may not be why the check failed.
     Likely,
     /// More than these can describe. Returns `None` if another row may know the line.
-    With(fn(&mut FormatReader, &FormatLine<'_>, &mut FailureCollector) -> Option<usize>),
+    With(fn(&mut LogReader, &LogMatch<'_>, &mut FailureCollector) -> Option<usize>),
 }
 
 struct OutputBlock {
@@ -149,7 +149,7 @@ static FORMATS: LazyLock<Vec<Format>> = formats! {
     ["not ok"], r"^\s*not ok\b(?: \d+)?(?:\s+-)?\s*(?<name>.*?)(?:\s+#.*)?$" => With(tap::read);
 
     // eslint, below the name of the file.
-    [" error "], r"^\s+\d+:\d+\s+error\s" => With(javascript::stylish);
+    ["  error  "], r"^\s+\d+:\d+\s+error\s" => With(javascript::stylish);
     ["[Error"], r"^(?<path>(?:[A-Za-z]:)?[^\s:][^:]*?):(?<line>\d+):\d+: (?<message>.+) \[Error(?:/(?<name>\S+))?\]$"
         => Error;
     // gcc, clang, rustc in short form, javac, swiftc, mypy, tsc in colour, and very many others.
@@ -191,13 +191,13 @@ static MARKS: LazyLock<(AhoCorasick, Vec<usize>)> = LazyLock::new(|| {
 });
 
 /// A line of a format, and its parts.
-pub(super) struct FormatLine<'a> {
+pub(super) struct LogMatch<'a> {
     pub view: LineView<'a>,
     pub line: &'a str,
     parts: Captures<'a>,
 }
 
-impl FormatLine<'_> {
+impl LogMatch<'_> {
     pub(super) fn part(&self, name: &str) -> Option<&str> {
         self.parts.name(name).map(|part| part.as_str().trim())
     }
@@ -213,7 +213,7 @@ impl FormatLine<'_> {
 
 /// Reads lines by the table, and keeps what later lines need.
 #[derive(Default)]
-pub(super) struct FormatReader {
+pub(super) struct LogReader {
     /// The binary or file of the tests that are read now.
     scopes: HashMap<FailureFamily, String>,
     pub go: go::GoTests,
@@ -221,7 +221,7 @@ pub(super) struct FormatReader {
     pub in_section: bool,
 }
 
-impl FormatReader {
+impl LogReader {
     /// Reads a line by the first row that knows it. Returns the offset to continue at.
     pub(super) fn read(
         &mut self,
@@ -238,7 +238,7 @@ impl FormatReader {
             let format = &FORMATS[rows.trailing_zeros() as usize];
             rows &= rows - 1;
             if let Some(parts) = format.pattern.captures(line)
-                && let Some(next) = self.take(format, &FormatLine { view: *view, line, parts }, found)
+                && let Some(next) = self.take(format, &LogMatch { view: *view, line, parts }, found)
             {
                 return Some(next);
             }
@@ -250,12 +250,7 @@ impl FormatReader {
         self.scopes.get(&family).map_or("", String::as_str)
     }
 
-    fn take(
-        &mut self,
-        format: &Format,
-        line: &FormatLine<'_>,
-        found: &mut FailureCollector,
-    ) -> Option<usize> {
+    fn take(&mut self, format: &Format, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
         let message = line.part("message");
         match &format.reading {
             Nothing => {}
@@ -296,7 +291,7 @@ impl FormatReader {
         &self,
         block: &OutputBlock,
         pattern: &Pattern,
-        line: &FormatLine<'_>,
+        line: &LogMatch<'_>,
         found: &mut FailureCollector,
     ) -> Option<usize> {
         let is_file = block.family == Jest;
@@ -328,7 +323,7 @@ impl FormatReader {
 }
 
 /// Reads an error that a tool reports to the service that runs it.
-fn annotation(_: &mut FormatReader, line: &FormatLine<'_>, found: &mut FailureCollector) -> Option<usize> {
+fn annotation(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let property = |name: &str| {
         let mut properties = line.text("properties").split(',');
         properties.find_map(|property| property.trim().strip_prefix(name)?.strip_prefix('='))
@@ -347,7 +342,7 @@ fn annotation(_: &mut FormatReader, line: &FormatLine<'_>, found: &mut FailureCo
 
 /// Reads an uncaught exception. It is a likely cause only, because it may also have been logged; without a stack it is
 /// an ordinary line.
-fn thrown(_: &mut FormatReader, line: &FormatLine<'_>, found: &mut FailureCollector) -> Option<usize> {
+fn thrown(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let below = line.view.below(20, |line| line.trim().is_empty());
     let mut frames = below.iter().filter(|line| line.trim_start().starts_with("at "));
     let place = frames.find_map(|line| SourceLocation::own(line))?;

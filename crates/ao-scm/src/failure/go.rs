@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::{FormatLine, FormatReader, LINES};
+use super::formats::{LINES, LogMatch, LogReader};
 use super::text;
 use super::window::LineView;
 
@@ -68,8 +68,8 @@ impl GoTests {
 
 /// Assigns the failed tests since the last package to this one.
 pub(super) fn package(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let (package, why) = (line.text("name"), line.part("message"));
@@ -86,8 +86,8 @@ pub(super) fn package(
 }
 
 pub(super) fn fail(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let (view, name, indent) = (&line.view, line.text("name"), text::indent(line.line));
@@ -113,8 +113,8 @@ pub(super) fn fail(
 }
 
 pub(super) fn panic(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let (entry, next) = read_panic(&line.view, line.line);

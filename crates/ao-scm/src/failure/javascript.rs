@@ -3,11 +3,12 @@
 use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::{FormatLine, FormatReader};
+use super::formats::{LogMatch, LogReader};
 
 static CODE: Pattern = pattern!(r"^\s*(?:>?\s*\d+\s*\||\|)");
 static FRAME: Pattern = pattern!(r"^\s*(?:at|❯) ");
 static NUMBERED: Pattern = pattern!(r"^ {1,4}\d+\) (.+)$");
+static LISTED: Pattern = pattern!(r"^ +\d+:\d+\s");
 static STYLISH: Pattern = pattern!(r"^\s+(\d+):\d+\s+error\s+(.+?)(?:\s{2,}(\S+))?$");
 
 const PRINTED: usize = 60;
@@ -22,11 +23,7 @@ pub(super) fn output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
 }
 
 /// Reads the failing tests of mocha: numbered, with titles over several lines, the last of which ends with a colon.
-pub(super) fn mocha(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn mocha(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let view = &line.view;
     let blank = view.after().take(5).take_while(|(line, _)| line.is_empty());
     let begin = blank.last().map_or(view.next, |(_, next)| next);
@@ -52,11 +49,7 @@ pub(super) fn mocha(
 }
 
 /// Reads a failing test of node's runner, in the final list of failures. Its location is above it.
-pub(super) fn node(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn node(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let above = line.view.before().next().filter(|line| line.trim_start().starts_with("test at "))?;
     let place = SourceLocation::parse(&above)?;
     let ends = |line: &str| ["test at ", "✖"].iter().any(|start| line.trim_start().starts_with(start));
@@ -72,16 +65,12 @@ pub(super) fn node(
 }
 
 /// Reads the errors that eslint lists below the name of a file.
-pub(super) fn stylish(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
-    let file = line.view.before().take(200).find(|line| !line.starts_with(' '))?;
+pub(super) fn stylish(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+    let (lines, next) = line.view.until(line.view.start, usize::MAX, |line| !LISTED.is_match(line));
+    let file = line.view.before().take(200).find(|line| !line.starts_with(' ')).unwrap_or_default();
     if file.is_empty() {
-        return None;
+        return Some(next);
     }
-    let (lines, next) = line.view.until(line.view.start, usize::MAX, |line| !line.starts_with(' '));
     for parts in lines.iter().filter_map(|line| STYLISH.captures(line)) {
         let rule = parts.get(3).map(|rule| rule.as_str());
         let place = SourceLocation::new(&file, &parts[1]);

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::FormatReader;
+use super::formats::LogReader;
 use super::window::LineView;
 use super::{rust, text};
 
 pub(super) fn read(
     view: &LineView<'_>,
-    reader: &mut FormatReader,
+    reader: &mut LogReader,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     // A line may begin with a time.

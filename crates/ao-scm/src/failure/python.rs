@@ -3,7 +3,7 @@
 use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::{FormatLine, FormatReader};
+use super::formats::{LogMatch, LogReader};
 use super::text;
 use super::window::LineView;
 
@@ -16,8 +16,8 @@ static RAISED: Pattern = pattern!(r"^([A-Za-z_][\w.]*)(?:: (.*))?$");
 
 /// Reads the part of pytest's output with the report of each failure, in which any line may begin one.
 pub(super) fn section(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     _: &mut FailureCollector,
 ) -> Option<usize> {
     reader.in_section = true;
@@ -28,7 +28,7 @@ fn header(line: &str) -> Option<&str> {
     HEADER.captures(line).filter(|_| !line.starts_with("_ _")).map(|parts| parts.extract::<1>().1[0])
 }
 
-impl FormatReader {
+impl LogReader {
     /// Reads a line of that part.
     pub(super) fn read_section(
         &mut self,
@@ -67,11 +67,7 @@ fn raised_at(places: impl Iterator<Item = (usize, SourceLocation)>) -> Option<(u
 }
 
 /// `FAILED tests/test_x.py::TestX::test_y[a - b] - AssertionError: …`
-pub(super) fn outcome(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn outcome(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let (mut path, rest) = (line.text("path"), line.part("name"));
     let whole = rest.unwrap_or(path);
     // A parameter may contain anything.
@@ -91,8 +87,8 @@ pub(super) fn outcome(
 }
 
 pub(super) fn unittest(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
+    _: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let (view, test, scope) = (&line.view, line.text("name"), line.text("scope"));
@@ -117,8 +113,8 @@ pub(super) fn unittest(
 
 /// Reads a traceback outside of any test.
 pub(super) fn uncaught(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
+    _: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     match traceback(&line.view, line.view.next) {

@@ -3,7 +3,7 @@
 use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::{FormatLine, FormatReader, LINES};
+use super::formats::{LINES, LogMatch, LogReader};
 use super::text;
 
 static PANIC: Pattern = pattern!(r"thread '.*?'(?: \(\d+\))? panicked at (.*)$");
@@ -18,8 +18,8 @@ static HARNESS: Pattern = pattern!(
 
 /// Reads the indented list of failed tests at the end.
 pub(super) fn list(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let indent = text::indent(line.line) + 4;
@@ -34,8 +34,8 @@ pub(super) fn list(
 /// Reads a panic that was printed when it happened. Its thread has the name of the test, whose result is reported
 /// elsewhere.
 pub(super) fn panic(
-    reader: &mut FormatReader,
-    line: &FormatLine<'_>,
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
     found: &mut FailureCollector,
 ) -> Option<usize> {
     let thread = line.text("name");
@@ -50,11 +50,7 @@ pub(super) fn panic(
 }
 
 /// Reads a test that failed first and passed in the end.
-pub(super) fn flaky(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn flaky(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     found.passed(&FailureEntry::test(FailureFamily::Rust, line.text("name")).scope(line.text("scope")));
     Some(line.view.next)
 }
@@ -100,11 +96,7 @@ pub(super) fn output(entry: FailureEntry, printed: &[String]) -> FailureEntry {
 }
 
 /// Reads an error of the compiler: a message, and the location below it.
-pub(super) fn error(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn error(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let (code, message) = (line.part("name"), line.text("message"));
     let below = line.view.after().take(2).map(|(line, _)| line);
     let arrow = below.filter(|line| ARROW.is_match(line)).find_map(|line| SourceLocation::parse(&line));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use super::collector::{FailureCollector, HintLine, LogTail};
-use super::formats::FormatReader;
+use super::formats::LogReader;
 use super::junit::JunitReader;
 use super::window::{LineView, LogWindow};
 use super::{Options, Pattern, json, text};
@@ -37,7 +37,7 @@ pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(FailureColl
         window: LogWindow::new(log),
         floor: 0,
         junit: JunitReader::default(),
-        formats: FormatReader::default(),
+        formats: LogReader::default(),
         found: FailureCollector::new(options),
         hints: Vec::new(),
     };
@@ -53,7 +53,7 @@ struct LogScan<R> {
     /// Everything before this was read.
     floor: usize,
     junit: JunitReader,
-    formats: FormatReader,
+    formats: LogReader,
     found: FailureCollector,
     /// Offsets of lines that may matter and are still in the window.
     hints: Vec<(usize, bool)>,

@@ -3,7 +3,7 @@
 use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
-use super::formats::{FormatLine, FormatReader};
+use super::formats::{LogMatch, LogReader};
 use super::text;
 
 static FIELD: Pattern = pattern!(r"^\s*(message|error|location|at|file|line|failureType|stack):\s*(.*)$");
@@ -11,11 +11,7 @@ static PERL: Pattern = pattern!(r"^at (\S+) line (\d+)\.$");
 
 const PRINTED: usize = 60;
 
-pub(super) fn read(
-    _: &mut FormatReader,
-    line: &FormatLine<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn read(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
     let indent = text::indent(line.line);
     // Diagnostics are indented, or comments right below.
     let ends = |line: &str| {
