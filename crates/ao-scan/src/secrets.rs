@@ -27,7 +27,6 @@ struct RuleSource {
     id: String,
     regex: String,
     keywords: Vec<String>,
-    #[serde(default)]
     entropy: Option<f64>,
     #[serde(default)]
     except: Vec<String>,

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use ao_ports::{FailureKind, FailureReport};
 
-pub(super) use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::entry::{FailureEntry, FailureFamily};
 use super::window::LogLine;
 use super::{Options, excerpt, signature, text};
 
@@ -31,7 +31,12 @@ pub(super) struct FailureSet {
 }
 
 impl FailureSet {
-    fn add(&mut self, entry: FailureEntry) {
+    fn add(&mut self, entry: FailureEntry, roots: &[String]) {
+        if self.known.len() >= KNOWN {
+            self.uncounted += 1;
+            return;
+        }
+        let entry = entry.tidy(roots);
         match self.known.entry(entry.key()) {
             Slot::Occupied(slot) => {
                 if let Some(at) = *slot.get()
@@ -121,38 +126,26 @@ impl FailureCollector {
 
     /// Adds a certain cause of the failure.
     pub(super) fn certain(&mut self, entry: FailureEntry) {
-        if self.certain.known.len() >= KNOWN {
-            self.certain.uncounted += 1;
-            return;
-        }
         self.step_failed();
-        let entry = entry.tidy(&self.roots);
-        self.certain.add(entry);
+        self.certain.add(entry, &self.roots);
     }
 
     /// Adds a likely cause.
     pub(super) fn likely(&mut self, entry: FailureEntry) {
-        if self.likely.known.len() >= KNOWN {
-            self.likely.uncounted += 1;
-            return;
-        }
-        let entry = entry.tidy(&self.roots);
-        self.likely.add(entry);
+        self.likely.add(entry, &self.roots);
     }
 
     /// Adds output of a test, regardless of its result.
     pub(super) fn detail(&mut self, entry: FailureEntry) {
         if self.details.len() < 2 * KEPT {
-            let entry = entry.tidy(&self.roots);
-            self.details.push(entry);
+            self.details.push(entry.tidy(&self.roots));
         }
     }
 
     /// Adds a line of a summary, which is used only if there is no other output of the test.
     pub(super) fn summary(&mut self, entry: FailureEntry) {
         if self.summaries.len() < 2 * KEPT {
-            let entry = entry.tidy(&self.roots);
-            self.summaries.push(entry);
+            self.summaries.push(entry.tidy(&self.roots));
         }
     }
 
@@ -211,8 +204,8 @@ impl FailureCollector {
                 // If the failed tests are known, a test that is not listed has passed.
                 match detail.kind {
                     _ if families.contains(&detail.family) => {}
-                    FailureKind::Test => self.certain.add(detail),
-                    FailureKind::Error => self.likely.add(detail),
+                    FailureKind::Test => self.certain.add(detail, &[]),
+                    FailureKind::Error => self.likely.add(detail, &[]),
                 }
                 continue;
             };

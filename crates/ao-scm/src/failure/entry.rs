@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ao_ports::{FailureItem, FailureKind};
 
-use super::text;
+use super::{Pattern, text};
 
 const LINES: usize = 30;
 const LINE: usize = 400;
@@ -12,18 +12,16 @@ const LINE: usize = 400;
 const MESSAGE_LINES: usize = 8;
 const MESSAGE: usize = 800;
 
-/// The reader that found it: entries of one family are merged, and never with those of another.
+/// The tool that ran a test: entries of one family are merged, and never with those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum FailureFamily {
     Rust,
     Pytest,
     Unittest,
-    Python,
     Go,
     Jest,
     Tap,
     Junit,
-    Diagnostic,
     Other,
 }
 
@@ -36,6 +34,37 @@ pub(super) struct SourceLocation {
 impl SourceLocation {
     pub(super) fn new(path: &str, line: &str) -> SourceLocation {
         SourceLocation { path: path.to_string(), line: line.parse().ok() }
+    }
+
+    fn of(pattern: &Pattern, line: &str) -> Option<SourceLocation> {
+        let [path, line] = pattern.captures(line)?.extract().1;
+        Some(SourceLocation::new(path, line))
+    }
+
+    /// Returns the location that a line begins with.
+    pub(super) fn parse(line: &str) -> Option<SourceLocation> {
+        static PLACE: Pattern =
+            pattern!(r"^\s*(?:(?:-->|:::|test at) )?((?:[A-Za-z]:)?[^\s:][^:]*?):(\d+)(?::\d+:?|:)(?:\s|$)");
+        SourceLocation::of(&PLACE, line)
+    }
+
+    /// Returns the first location that a line of a trace or a message names.
+    pub(super) fn within(line: &str) -> Option<SourceLocation> {
+        static PLACE: Pattern = pattern!(
+            r#"(?:^|[\s('"`])((?:file://)?(?:[A-Za-z]:)?[^\s:('"`]+\.[A-Za-z]{1,6}):(\d+)(?::\d+)?(?:[\s):,'"`]|$)"#
+        );
+        SourceLocation::of(&PLACE, line)
+    }
+
+    /// Returns the first location outside of dependencies that a trace or a message names.
+    pub(super) fn in_trace(lines: impl IntoIterator<Item = impl AsRef<str>>) -> Option<SourceLocation> {
+        let mut lines = lines.into_iter().filter(|line| !text::is_foreign(line.as_ref()));
+        lines.find_map(|line| SourceLocation::within(line.as_ref()))
+    }
+
+    /// Returns the location of a frame, unless it is in a dependency.
+    pub(super) fn own(frame: &str) -> Option<SourceLocation> {
+        SourceLocation::within(frame).filter(|place| !text::is_foreign(&place.path))
     }
 }
 
@@ -56,22 +85,14 @@ pub(super) struct FailureEntry {
 
 impl FailureEntry {
     pub(super) fn test(family: FailureFamily, name: &str) -> FailureEntry {
-        FailureEntry {
-            kind: FailureKind::Test,
-            family,
-            scope: String::new(),
-            name: Some(name.to_string()),
-            lines: Vec::new(),
-            head: 0,
-            place: None,
-        }
+        FailureEntry { kind: FailureKind::Test, family, ..FailureEntry::error("") }.name(Some(name))
     }
 
-    pub(super) fn error(family: FailureFamily, message: &str) -> FailureEntry {
-        let lines = if message.is_empty() { Vec::new() } else { vec![message.to_string()] };
+    pub(super) fn error(message: &str) -> FailureEntry {
+        let lines: Vec<String> = (!message.is_empty()).then(|| message.to_string()).into_iter().collect();
         FailureEntry {
             kind: FailureKind::Error,
-            family,
+            family: FailureFamily::Other,
             scope: String::new(),
             name: None,
             head: lines.len(),

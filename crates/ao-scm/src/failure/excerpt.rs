@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::collector::{FailureEntry, HintLine, LogTail};
+use super::collector::{HintLine, LogTail};
+use super::entry::FailureEntry;
 use super::window::LogLine;
 use super::{Options, signature, text};
 

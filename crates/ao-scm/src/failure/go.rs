@@ -1,27 +1,26 @@
-//! Go: `go test`, plain and with `-json`, its build errors and its panics.
+//! Go: `go test`, plain and with `-json`, and its panics.
 
-use std::borrow::Cow;
-
+use ao_ports::FailureKind;
 use memchr::memmem;
-use serde::Deserialize;
+use serde_json::Value;
 
-use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::Pattern;
+use super::collector::FailureCollector;
+use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::formats::{LINES, LogMatch, LogReader};
 use super::text;
 use super::window::LineView;
 
-pattern!(FAIL, r"^(\s*)--- FAIL: (\S+) \([\d.]+m?s\)$");
-pattern!(PACKAGE, r"^FAIL\s+(\S+)(?: \[(.+)\]|\s+[\d.]+m?s)?$");
-pattern!(SAID, r"^\s+(\S+\.go):(\d+): ?(.*)$");
-pattern!(BUILD, r"^(?:vet: )?(\.{0,2}/?[^\s:]+\.go):(\d+):(\d+): (.+)$");
-pattern!(STACK, r"^\t(\S.*\.go):(\d+)(?: \+0x[0-9a-f]+)?$");
-pattern!(RUNNING, r"^\t(Test\S+) \([^)]*\)$");
+static SAID: Pattern = pattern!(r"^\s+(\S+\.go):(\d+): ?(.*)$");
+static BUILD: Pattern = pattern!(r"^(?:vet: )?(\.{0,2}/?[^\s:]+\.go):(\d+):\d+: (.+)$");
+static RUNNING: Pattern = pattern!(r"^\t(Test\S+) \([^)]*\)$");
 
-const LINES: usize = 40;
+const PRINTED: usize = 40;
 const WAITING: usize = 1000;
 const LOOKS: u32 = 400;
 
 #[derive(Default)]
-pub(super) struct GoReader {
+pub(super) struct GoTests {
     /// Failed tests whose package is named later.
     waiting: Vec<FailureEntry>,
     /// Number of searches for output before the line of a failure. Bounded, because each search reads much of the
@@ -29,43 +28,10 @@ pub(super) struct GoReader {
     looked: u32,
 }
 
-impl GoReader {
-    pub(super) fn read(
-        &mut self,
-        view: &LineView<'_>,
-        line: &str,
-        found: &mut FailureCollector,
-    ) -> Option<usize> {
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("--- FAIL: ") {
-            return self.fail(view, line, found);
-        }
-        if line.starts_with("FAIL") && !line.starts_with("FAILED") {
-            let parts = PACKAGE.captures(line)?;
-            if parts.get(2).is_none() && !line.contains('\t') {
-                return None;
-            }
-            self.package(&parts[1], parts.get(2).map(|why| why.as_str()), found);
-            return Some(view.next);
-        }
-        if line.starts_with("panic: ") || line.starts_with("fatal error: ") {
-            let (entry, next) = panic(view, line);
-            match entry.kind {
-                ao_ports::FailureKind::Test => self.waiting.push(entry),
-                ao_ports::FailureKind::Error => found.likely(entry),
-            }
-            return Some(next);
-        }
-        if has!(line, ".go:") {
-            let parts = BUILD.captures(line)?;
-            let place = SourceLocation::new(&parts[1], &parts[2]);
-            let (more, next) = view.until(view.next, 4, |line| !line.starts_with('\t'));
-            found.certain(
-                FailureEntry::error(FailureFamily::Diagnostic, &parts[4]).at(Some(place)).with(more),
-            );
-            return Some(next);
-        }
-        None
+impl GoTests {
+    /// Adds the tests for which no package was named.
+    pub(super) fn finish(&mut self, found: &mut FailureCollector) {
+        self.waiting.drain(..).for_each(|entry| found.certain(entry));
     }
 
     fn may_look(&mut self) -> bool {
@@ -73,74 +39,26 @@ impl GoReader {
         self.looked <= LOOKS
     }
 
-    pub(super) fn finish(&mut self, found: &mut FailureCollector) {
-        for entry in self.waiting.drain(..) {
-            found.certain(entry);
-        }
-    }
-
-    /// Assigns the failed tests since the last package to this one.
-    fn package(&mut self, package: &str, why: Option<&str>, found: &mut FailureCollector) {
-        if self.waiting.is_empty() && why.is_some_and(|why| why != "build failed") {
-            found.likely(FailureEntry::error(FailureFamily::Go, why.unwrap_or_default()).name(Some(package)));
-        }
-        found.name_step(1, &format!("test {package}"));
-        for entry in self.waiting.drain(..) {
-            found.certain(entry.scope(package));
-        }
-    }
-
-    fn fail(&mut self, view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
-        let parts = FAIL.captures(line)?;
-        let (indent, name) = (parts[1].len(), &parts[2]);
-        let belongs = |line: &str| {
-            let own = line.len() - line.trim_start().len();
-            own > indent && !line.trim_start().starts_with("--- ") && !line.trim_start().starts_with("=== ")
-        };
-        let (lines, mut next) = view.until(view.next, LINES, |line| !belongs(line));
-        let mut entry = with_output(FailureEntry::test(FailureFamily::Go, name), &lines);
-        if let Some((line, at)) = view.lines_from(next).next()
-            && line.starts_with("panic: ")
-        {
-            let (panic, end) = panic(&view.line_at(next), &line);
-            entry = entry.message(panic.lines).at(panic.place);
-            next = end.max(at);
-        }
-        if entry.lines.is_empty() && self.may_look() {
-            entry = with_output(entry, &printed_before(view, name));
-        }
-        self.waiting.push(entry);
-        if self.waiting.len() > WAITING {
-            // There is no package line for so many, so report them without a package.
-            self.finish(found);
-        }
-        Some(next)
-    }
-
     /// Reads an event of `go test -json`. The output of a test comes in events before the one of its failure.
-    pub(super) fn event(&mut self, raw: &[u8], view: &LineView<'_>, found: &mut FailureCollector) {
-        let Ok(event) = serde_json::from_slice::<GoEvent<'_>>(raw) else { return };
-        let package = event.package.as_deref().or(event.import.as_deref()).unwrap_or_default();
-        match (&*event.action, &event.test) {
-            ("fail", Some(test)) => {
-                let needle = serde_json::to_string(&**test).unwrap_or_default();
+    pub(super) fn event(&mut self, event: &Value, view: &LineView<'_>, found: &mut FailureCollector) {
+        let text = |name: &str| event[name].as_str();
+        let package = text("Package").or(text("ImportPath")).unwrap_or_default();
+        match (text("Action"), text("Test")) {
+            (Some("fail"), Some(test)) => {
                 let before = if self.may_look() { view.raw_before() } else { b"" };
-                let lines = printed_in_events(before, &needle, test, package);
-                let mut entry =
-                    with_output(FailureEntry::test(FailureFamily::Go, test).scope(package), &lines);
+                let lines = printed_in_events(before, test, package);
+                let mut entry = output(FailureEntry::test(FailureFamily::Go, test).scope(package), &lines);
                 if let Some(at) = lines.iter().position(|line| line.starts_with("panic: ")) {
-                    let place = lines[at..].iter().find_map(|line| own_frame(line));
-                    entry = entry.message(vec![lines[at].clone()]).at(place);
+                    entry = entry.message(vec![lines[at].clone()]).at(own_frame(&lines[at..]));
                 }
                 found.certain(entry);
             }
-            ("fail", None) => found.name_step(1, &format!("test {package}")),
-            ("output" | "build-output", _) => {
-                let output = event.output.as_deref().unwrap_or_default();
-                let line = text::clean(output.as_bytes());
+            (Some("fail"), None) => found.name_step(1, &format!("test {package}")),
+            (Some("output" | "build-output"), _) => {
+                let line = text::clean(text("Output").unwrap_or_default().as_bytes());
                 if let Some(parts) = BUILD.captures(&line) {
                     let place = SourceLocation::new(&parts[1], &parts[2]);
-                    found.certain(FailureEntry::error(FailureFamily::Diagnostic, &parts[4]).at(Some(place)));
+                    found.certain(FailureEntry::error(&parts[3]).at(Some(place)));
                 }
             }
             _ => {}
@@ -148,22 +66,91 @@ impl GoReader {
     }
 }
 
-#[derive(Deserialize)]
-struct GoEvent<'a> {
-    #[serde(borrow, rename = "Action")]
-    action: Cow<'a, str>,
-    #[serde(borrow, rename = "Package")]
-    package: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "ImportPath")]
-    import: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "Test")]
-    test: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "Output")]
-    output: Option<Cow<'a, str>>,
+/// Assigns the failed tests since the last package to this one.
+pub(super) fn package(
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
+    found: &mut FailureCollector,
+) -> Option<usize> {
+    let (package, why) = (line.text("name"), line.part("message"));
+    if why.is_none() && !line.line.contains('\t') {
+        return None;
+    }
+    let waiting = std::mem::take(&mut reader.go.waiting);
+    if let Some(why) = why.filter(|why| waiting.is_empty() && *why != "build failed") {
+        found.likely(FailureEntry::error(why).name(Some(package)));
+    }
+    found.name_step(1, &format!("test {package}"));
+    waiting.into_iter().for_each(|entry| found.certain(entry.scope(package)));
+    Some(line.view.next)
+}
+
+pub(super) fn fail(
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
+    found: &mut FailureCollector,
+) -> Option<usize> {
+    let (view, name, indent) = (&line.view, line.text("name"), text::indent(line.line));
+    let ends = |line: &str| text::indent(line) <= indent || is_event(line);
+    let (lines, mut next) = view.until(view.next, PRINTED, ends);
+    let mut entry = output(FailureEntry::test(FailureFamily::Go, name), &lines);
+    if let Some((line, _)) = view.lines_from(next).next()
+        && line.starts_with("panic: ")
+    {
+        let (panic, end) = read_panic(&view.line_at(next), &line);
+        entry = entry.message(panic.lines).at(panic.place);
+        next = end;
+    }
+    if entry.lines.is_empty() && reader.go.may_look() {
+        entry = output(entry, &printed_before(view, name));
+    }
+    reader.go.waiting.push(entry);
+    if reader.go.waiting.len() > WAITING {
+        // There is no package line for so many, so report them without a package.
+        reader.go.finish(found);
+    }
+    Some(next)
+}
+
+pub(super) fn panic(
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
+    found: &mut FailureCollector,
+) -> Option<usize> {
+    let (entry, next) = read_panic(&line.view, line.line);
+    match entry.kind {
+        FailureKind::Test => reader.go.waiting.push(entry),
+        FailureKind::Error => found.likely(entry),
+    }
+    Some(next)
+}
+
+/// Reads a panic, with the first location of its stack outside of Go itself.
+fn read_panic(view: &LineView<'_>, line: &str) -> (FailureEntry, usize) {
+    let ends = |line: &str| ["FAIL", "ok  \t", "exit status"].iter().any(|start| line.starts_with(start));
+    let (lines, next) = view.until(view.next, LINES, ends);
+    let timed_out = line.contains("test timed out after");
+    let running = lines.iter().filter(|_| timed_out).find_map(|line| RUNNING.captures(line));
+    let entry = match running {
+        Some(parts) => FailureEntry::test(FailureFamily::Go, &parts[1]),
+        None => FailureEntry::error(""),
+    };
+    let message = line.trim_end_matches(" [recovered]").to_string();
+    (entry.message(vec![message]).at(own_frame(&lines)), next)
+}
+
+fn own_frame(lines: &[String]) -> Option<SourceLocation> {
+    lines.iter().filter(|line| line.starts_with('\t')).find_map(|line| SourceLocation::own(line))
+}
+
+/// Returns true if a line is about a test, as opposed to its output.
+fn is_event(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("--- ") || line.starts_with("=== ")
 }
 
 /// Takes the messages and the last location from the output of a test. The last one is why it ended.
-fn with_output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
+fn output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
     let mut place = None;
     let mut message = Vec::new();
     for line in lines {
@@ -181,62 +168,32 @@ fn with_output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
 /// Returns the output of a test with `-v`, which comes between its name and the line of its failure.
 fn printed_before(view: &LineView<'_>, name: &str) -> Vec<String> {
     let before = view.raw_before();
-    let Some(begin) = memmem::rfind(before, format!("=== RUN   {name}").as_bytes()) else {
-        return Vec::new();
-    };
+    let begin = memmem::rfind(before, format!("=== RUN   {name}").as_bytes()).unwrap_or(before.len());
     let mut mine = false;
     let mut lines = Vec::new();
-    for raw in before[begin..].split(|byte| *byte == b'\n') {
-        if raw.starts_with(b"=== ") {
-            let line = text::clean(raw);
-            mine = line.split_whitespace().nth(2) == Some(name);
-        } else if raw.trim_ascii_start().starts_with(b"--- ") {
-            mine = false;
-        } else if mine && lines.len() < LINES {
-            lines.push(text::clean(raw).into_owned());
+    for line in before[begin..].split(|byte| *byte == b'\n').map(text::clean) {
+        if is_event(&line) {
+            mine = line.starts_with("=== ") && line.split_whitespace().nth(2) == Some(name);
+        } else if mine && lines.len() < PRINTED {
+            lines.push(line.into_owned());
         }
     }
     lines
 }
 
-fn printed_in_events(before: &[u8], needle: &str, test: &str, package: &str) -> Vec<String> {
-    let needle = format!("\"Test\":{needle}");
+fn printed_in_events(before: &[u8], test: &str, package: &str) -> Vec<String> {
+    let needle = format!("\"Test\":{}", Value::from(test));
     let mut lines = Vec::new();
     for at in memmem::find_iter(before, needle.as_bytes()) {
         let start = memchr::memrchr(b'\n', &before[..at]).map_or(0, |start| start + 1);
         let end = memchr::memchr(b'\n', &before[at..]).map_or(before.len(), |end| at + end);
-        let Ok(event) = serde_json::from_slice::<GoEvent<'_>>(&before[start..end]) else { continue };
-        let mine = event.test.as_deref() == Some(test) && event.package.as_deref() == Some(package);
-        if mine && event.action == "output" {
-            lines.push(text::clean(event.output.unwrap_or_default().as_bytes()).into_owned());
+        let Ok(event) = serde_json::from_slice::<Value>(&before[start..end]) else { continue };
+        if event["Test"] == test && event["Package"] == package && event["Action"] == "output" {
+            lines.push(text::clean(event["Output"].as_str().unwrap_or_default().as_bytes()).into_owned());
         }
-        if lines.len() > LINES * 4 {
+        if lines.len() > PRINTED * 4 {
             break;
         }
     }
     lines
-}
-
-/// Reads a panic, with the first location of its stack outside of Go itself.
-fn panic(view: &LineView<'_>, line: &str) -> (FailureEntry, usize) {
-    let ends = |line: &str| {
-        line.starts_with("FAIL") || line.starts_with("ok  \t") || line.starts_with("exit status")
-    };
-    let (lines, next) = view.until(view.next, 400, ends);
-    let place = lines.iter().find_map(|line| own_frame(line));
-    let message = line.trim_end_matches(" [recovered]").to_string();
-    let timed_out = has!(line, "test timed out after");
-    let running =
-        lines.iter().filter(|_| timed_out).find_map(|line| Some(RUNNING.captures(line)?[1].to_string()));
-    let entry = match running {
-        Some(test) => FailureEntry::test(FailureFamily::Go, &test).message(vec![message]),
-        None => FailureEntry::error(FailureFamily::Go, &message),
-    };
-    (entry.at(place), next)
-}
-
-fn own_frame(line: &str) -> Option<SourceLocation> {
-    let parts = STACK.captures(line)?;
-    let place = SourceLocation::new(&parts[1], &parts[2]);
-    (!text::is_foreign(&place.path)).then_some(place)
 }

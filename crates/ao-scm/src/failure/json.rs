@@ -1,130 +1,76 @@
 //! Lines of JSON: messages of cargo and rustc, events of Rust's test harness, and of `go test -json`.
 
-use std::borrow::Cow;
-
 use memchr::memmem;
-use serde::Deserialize;
+use serde_json::Value;
 
-use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::collector::FailureCollector;
+use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::formats::LogReader;
 use super::window::LineView;
-use super::{go, rust, text};
+use super::{rust, text};
 
 pub(super) fn read(
     view: &LineView<'_>,
-    rust: &mut rust::RustReader,
-    go: &mut go::GoReader,
+    reader: &mut LogReader,
     found: &mut FailureCollector,
 ) -> Option<usize> {
-    let raw = view.raw().trim_ascii();
-    let has = |needle: &[u8]| memmem::find(raw, needle).is_some();
     // A line may begin with a time.
-    let start = memchr::memchr(b'{', raw)?;
-    let raw = &raw[start..];
-    if has(br#""$message_type""#) || has(br#""reason""#) {
-        if has(br#""level":"error"#) {
-            compiler(raw, found);
+    let raw = view.raw().trim_ascii();
+    let raw = &raw[memchr::memchr(b'{', raw)?..];
+    let has = |needle: &str| memmem::find(raw, needle.as_bytes()).is_some();
+    let json = || serde_json::from_slice::<Value>(raw).unwrap_or_default();
+    if has(r#""$message_type""#) || has(r#""reason""#) {
+        if has(r#""level":"error"#) {
+            compiler(&json(), found);
         }
-        return Some(view.next);
+    } else if has(r#""Action":"#) {
+        reader.go.event(&json(), view, found);
+    } else if has(r#""event":"#) && has(r#""type":"#) {
+        harness(&json(), reader.scope(FailureFamily::Rust), found)?;
+    } else {
+        return None;
     }
-    if has(br#""Action":"#) {
-        go.event(raw, view, found);
-        return Some(view.next);
-    }
-    if has(br#""event":"#) && has(br#""type":"#) {
-        harness(raw, rust, found)?;
-        return Some(view.next);
-    }
-    None
+    Some(view.next)
 }
 
-#[derive(Deserialize)]
-struct CargoMessage<'a> {
-    #[serde(borrow)]
-    message: RustcDiagnostic<'a>,
-}
-
-#[derive(Deserialize)]
-struct RustcDiagnostic<'a> {
-    #[serde(borrow)]
-    message: Cow<'a, str>,
-    #[serde(borrow)]
-    level: Cow<'a, str>,
-    #[serde(borrow)]
-    code: Option<RustcCode<'a>>,
-    #[serde(borrow, default)]
-    spans: Vec<RustcSpan<'a>>,
-    #[serde(borrow)]
-    rendered: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct RustcCode<'a> {
-    #[serde(borrow)]
-    code: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct RustcSpan<'a> {
-    #[serde(borrow)]
-    file_name: Cow<'a, str>,
-    line_start: u32,
-    #[serde(default)]
-    is_primary: bool,
-}
-
-fn compiler(raw: &[u8], found: &mut FailureCollector) {
-    let diagnostic = serde_json::from_slice::<CargoMessage<'_>>(raw)
-        .map(|cargo| cargo.message)
-        .or_else(|_| serde_json::from_slice::<RustcDiagnostic<'_>>(raw));
-    let Ok(diagnostic) = diagnostic else { return };
-    let consequence = diagnostic.spans.is_empty() && super::steps::is_consequence(&diagnostic.message);
-    if !diagnostic.level.starts_with("error") || consequence {
+fn compiler(json: &Value, found: &mut FailureCollector) {
+    // Cargo wraps what rustc prints.
+    let diagnostic = if json["message"].is_object() { &json["message"] } else { json };
+    let Some(message) = diagnostic["message"].as_str() else { return };
+    let spans = diagnostic["spans"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_error = diagnostic["level"].as_str().is_some_and(|level| level.starts_with("error"));
+    if !is_error || spans.is_empty() && text::is_consequence(message) {
         return;
     }
-    let span = diagnostic.spans.iter().find(|span| span.is_primary).or(diagnostic.spans.first());
-    let place =
-        span.map(|span| SourceLocation { path: span.file_name.to_string(), line: Some(span.line_start) });
-    let rendered = diagnostic.rendered.as_deref().unwrap_or_default();
+    let span = spans.iter().find(|span| span["is_primary"] == true).or(spans.first());
+    let place = span.and_then(|span| {
+        let line = span["line_start"].as_u64().and_then(|line| line.try_into().ok());
+        Some(SourceLocation { path: span["file_name"].as_str()?.to_string(), line })
+    });
     // The first two lines repeat the message and the location.
-    let shown = lines(rendered).into_iter().filter(|line| !is_title(line)).take(12);
-    let entry = FailureEntry::error(FailureFamily::Diagnostic, "")
-        .message(lines(&diagnostic.message))
-        .name(diagnostic.code.as_ref().map(|code| &*code.code))
-        .at(place)
-        .with(shown);
-    found.certain(entry);
-}
-
-fn is_title(line: &str) -> bool {
-    line.starts_with("error") || line.trim_start().starts_with("--> ") || line.trim() == "|"
-}
-
-#[derive(Deserialize)]
-struct HarnessEvent<'a> {
-    #[serde(borrow)]
-    event: Cow<'a, str>,
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    stdout: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-}
-
-fn harness(raw: &[u8], rust: &rust::RustReader, found: &mut FailureCollector) -> Option<()> {
-    let event: HarnessEvent<'_> = serde_json::from_slice(raw).ok()?;
-    let (Some(name), "failed") = (event.name, &*event.event) else { return Some(()) };
-    let printed = lines(event.stdout.as_deref().unwrap_or_default());
-    let entry =
-        rust::with_output(FailureEntry::test(FailureFamily::Rust, &name).scope(&rust.binary), &printed);
-    let entry = match event.message {
-        Some(message) if entry.lines.is_empty() => rust::with_output(entry, &lines(&message)),
-        _ => entry,
+    let is_title = |line: &String| {
+        line.starts_with("error") || line.trim_start().starts_with("--> ") || line.trim() == "|"
     };
-    found.certain(entry);
+    let shown = lines(&diagnostic["rendered"]).into_iter().filter(|line| !is_title(line)).take(12);
+    let entry = FailureEntry::error("").message(lines(&diagnostic["message"]));
+    found.certain(entry.name(diagnostic["code"]["code"].as_str()).at(place).with(shown));
+}
+
+fn harness(event: &Value, binary: &str, found: &mut FailureCollector) -> Option<()> {
+    if event["event"].as_str()? == "failed"
+        && let Some(name) = event["name"].as_str()
+    {
+        let entry = FailureEntry::test(FailureFamily::Rust, name).scope(binary);
+        let mut entry = rust::output(entry, &lines(&event["stdout"]));
+        if entry.lines.is_empty() {
+            entry = rust::output(entry, &lines(&event["message"]));
+        }
+        found.certain(entry);
+    }
     Some(())
 }
 
-fn lines(text: &str) -> Vec<String> {
-    text.lines().take(1000).map(|line| text::clean(line.as_bytes()).into_owned()).collect()
+fn lines(text: &Value) -> Vec<String> {
+    let lines = text.as_str().unwrap_or_default().lines().take(1000);
+    lines.map(|line| text::clean(line.as_bytes()).into_owned()).collect()
 }

@@ -4,11 +4,14 @@
 //! is parsed separately: from its own tag to its end, and not beyond the window. References to entities other than
 //! the five of XML are dropped, so that no entity can expand.
 
+use std::ops::Range;
+
 use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::collector::FailureCollector;
+use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::text;
 use super::window::{AHEAD, BACK};
 
@@ -31,10 +34,10 @@ impl JunitReader {
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
-        hit: usize,
-        hit_end: usize,
+        hit: Range<usize>,
         found: &mut FailureCollector,
     ) -> Option<usize> {
+        let Range { start: hit, end: hit_end } = hit;
         let tag = |name: &[u8]| hit > 0 && bytes[hit - 1] == b'<' && bytes[hit..].starts_with(name);
         if bytes[hit] == b'<' {
             // `<testsuite`, `<testsuites`, or their ends.
@@ -120,7 +123,9 @@ fn parse(fragment: &str) -> Option<FailureEntry> {
     let readable = |text: &str| -> Vec<String> {
         text.lines().take(LINES).map(|line| text::clean(line.as_bytes()).into_owned()).collect()
     };
-    let place = place.or_else(|| place_in(&text)).or_else(|| place_in(&message));
+    let place = place
+        .or_else(|| SourceLocation::in_trace(text.lines()))
+        .or_else(|| SourceLocation::in_trace(message.lines()));
     let (head, mut rest) = (readable(message.trim()), readable(text.trim()));
     // Many writers repeat the message at the top of the text.
     if head.first().is_some_and(|first| rest.first() == Some(first)) {
@@ -152,15 +157,4 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
         Ok(value) => Some(value.into_owned()),
         Err(_) => Some(value),
     }
-}
-
-/// Returns the first location outside of dependencies that a trace or a message names.
-pub(super) fn place_in(text: &str) -> Option<SourceLocation> {
-    pattern!(
-        PLACE,
-        r#"(?:^|[\s('"`])((?:[A-Za-z]:)?[^\s:('"`]+\.[A-Za-z]{1,5}):(\d+)(?::\d+)?(?:[\s):,'"`]|$)"#
-    );
-    let mut places =
-        text.lines().filter(|line| !text::is_foreign(line)).flat_map(|line| PLACE.captures_iter(line));
-    places.next().map(|parts| SourceLocation::new(&parts[1], &parts[2]))
 }

@@ -1,53 +1,33 @@
 //! Parses the output of a failed check: failed tests, locations, and a signature.
 //!
 //! ```text
-//!  bytes ─► window ─► scan ──► rust, python, go, javascript, tap, junit, diagnostics, steps ──► collector
-//!          bounded   keywords             one reader per format                                  │
-//!                                                                       excerpt, signature ◄─────┘
+//!  bytes ─► window ─► scan ──► formats, json, junit ──► collector
+//!          bounded   keywords    a row per format            │
+//!                                   excerpt, signature ◄─────┘
 //! ```
 //!
 //! The output is read once and is never whole in memory. Lines without a keyword are skipped at the speed of a
-//! search; the others are cleaned, and offered to the readers in turn. A reader takes the lines that belong to a
-//! failure, before and after the keyword, and returns the offset to continue at.
+//! search; the others are cleaned, and matched against the rows of a table. A row takes the lines that belong to a
+//! failure, before and after the keyword, and returns the offset to continue at. A format that one pattern and the
+//! lines below it do not describe has a function in the module of its tool.
 //!
-//! The tools that ran are unknown: every reader sees every log, and a log may mix formats. This module does not judge
+//! The tools that ran are unknown: every row sees every log, and a log may mix formats. This module does not judge
 //! whether the check failed (the exit code does), nor guess at causes that are not written.
 
-/// Defines a pattern that is compiled on first use.
+/// A pattern that is compiled on first use.
+type Pattern = std::sync::LazyLock<regex::Regex>;
+
+/// Returns a [`Pattern`]. Words without any other syntax are searched for without a regular expression.
 macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
-        static $name: std::sync::LazyLock<regex::Regex> =
-            std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("a fixed pattern"));
+    ($pattern:expr) => {
+        std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("a fixed pattern"))
     };
 }
 
-/// Returns true if a text contains a keyword. The searcher is built once, because most lines are tested for many
-/// keywords.
-macro_rules! has {
-    ($text:expr, $word:literal) => {{
-        static FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
-            std::sync::LazyLock::new(|| memchr::memmem::Finder::new($word));
-        FINDER.find($text.as_bytes()).is_some()
-    }};
-}
-
-/// Returns true if a text contains one of these keywords.
-macro_rules! has_any {
-    ($text:expr, $words:expr) => {{
-        static SEARCH: std::sync::LazyLock<aho_corasick::AhoCorasick> = std::sync::LazyLock::new(|| {
-            aho_corasick::AhoCorasick::builder()
-                .kind(Some(aho_corasick::AhoCorasickKind::DFA))
-                .build($words)
-                .expect("the words are few and short")
-        });
-        SEARCH.is_match($text)
-    }};
-}
-
 mod collector;
-mod diagnostics;
 mod entry;
 mod excerpt;
+mod formats;
 mod go;
 mod javascript;
 mod json;
@@ -56,7 +36,6 @@ mod python;
 mod rust;
 mod scan;
 mod signature;
-mod steps;
 mod tap;
 mod text;
 mod window;

@@ -1,186 +1,130 @@
 //! Python: pytest's reports, unittest's, and tracebacks.
 
-use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
+use super::Pattern;
+use super::collector::FailureCollector;
+use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::formats::{LogMatch, LogReader};
 use super::text;
 use super::window::LineView;
 
-pattern!(SECTION, r"^=+ (?:FAILURES|ERRORS) =+$");
-pattern!(HEADER, r"^_+ (\S.*?) _+$");
-pattern!(RULE, r"^(?:=+ .+ =+|!+ .+ !+|=+)$");
-pattern!(LOCATION, r"^((?:[A-Za-z]:)?[^\s:][^:]*?):(\d+):(?: |$)");
-pattern!(OUTCOME, r"^(?:\[gw\d+\] \[ *\d+%\] )?(?:FAILED|ERROR) (\S[^:]*?\.\w+)(?:::(.+))?$");
-pattern!(PROGRESS, r"^(\S[^:]*?\.py)::(.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$");
-pattern!(UNITTEST, r"^(?:ERROR|FAIL): (\S+) \((.+)\)");
-pattern!(FRAME, r#"^\s*(?:\| )?File "(.+?)", line (\d+)"#);
-pattern!(RAISED, r"^([A-Za-z_][\w.]*)(?:: (.*))?$");
+static RULE: Pattern = pattern!(r"^(?:=+ .+ =+|!+ .+ !+|=+)$");
+static SECTION: Pattern = pattern!(r"^=+ (?:FAILURES|ERRORS) =+$");
+static HEADER: Pattern =
+    pattern!(r"^_+ (?:ERROR at setup of |ERROR at teardown of |ERROR collecting )?(\S.*?) _+$");
+static FRAME: Pattern = pattern!(r#"^\s*(?:\| )?File "(.+?)", line (\d+)"#);
+static RAISED: Pattern = pattern!(r"^([A-Za-z_][\w.]*)(?:: (.*))?$");
 
-/// The part of pytest's output with the report of each failure. Only pytest's own lines matter there.
-#[derive(Default)]
-pub(super) struct PytestReader {
-    open: bool,
-    test: Option<PytestFailure>,
+/// Reads the part of pytest's output with the report of each failure, in which any line may begin one.
+pub(super) fn section(
+    reader: &mut LogReader,
+    line: &LogMatch<'_>,
+    _: &mut FailureCollector,
+) -> Option<usize> {
+    reader.in_section = true;
+    Some(line.view.next)
 }
 
-#[derive(Default)]
-struct PytestFailure {
-    name: String,
-    message: Vec<String>,
-    source: Vec<String>,
-    place: Option<SourceLocation>,
-    /// The rest is captured output of the test.
-    captured: bool,
+fn header(line: &str) -> Option<&str> {
+    HEADER.captures(line).filter(|_| !line.starts_with("_ _")).map(|parts| parts.extract::<1>().1[0])
 }
 
-impl PytestReader {
-    pub(super) fn is_open(&self) -> bool {
-        self.open
-    }
-
-    pub(super) fn read(
+impl LogReader {
+    /// Reads a line of that part.
+    pub(super) fn read_section(
         &mut self,
         view: &LineView<'_>,
         line: &str,
         found: &mut FailureCollector,
-    ) -> Option<usize> {
-        match line.as_bytes().first()? {
-            b'=' => {
-                self.open = SECTION.is_match(line);
-                self.open.then_some(view.next)
-            }
-            b'F' | b'E' | b'[' if has!(line, "FAILED ") || has!(line, "ERROR ") => {
-                outcome(&OUTCOME.captures(line)?, found);
-                Some(view.next)
-            }
-            b'F' | b'E' if has!(line, ": ") => unittest(view, line, found),
-            b'T' | b' ' if line.trim_start().starts_with("Traceback (most recent call last)") => {
-                match traceback(view, view.next) {
-                    Ok((entry, next)) => {
-                        found.likely(entry);
-                        Some(next)
-                    }
-                    // Cut off, or no traceback.
-                    Err(next) => Some(next),
-                }
-            }
-            _ if has!(line, ".py::") => {
-                outcome(&PROGRESS.captures(line)?, found);
-                Some(view.next)
-            }
-            _ => None,
+    ) -> usize {
+        if RULE.is_match(line) {
+            // The next section of the same kind continues here; other rows may know any other rule.
+            self.in_section = SECTION.is_match(line);
+            return if self.in_section { view.next } else { view.start };
         }
-    }
-
-    /// Reads the next line of an open section, and closes it at its end.
-    pub(super) fn read_open(&mut self, line: &str, found: &mut FailureCollector) {
-        let first = line.as_bytes().first().copied().unwrap_or(b' ');
-        if matches!(first, b'=' | b'!') && RULE.is_match(line) {
-            self.report(found);
-            self.open = SECTION.is_match(line);
-            // The next section of the same kind continues here; other readers take everything else.
-        } else if first == b'_' && HEADER.is_match(line) && !line.starts_with("_ _") {
-            self.report(found);
-            let name = HEADER.captures(line).expect("it matches")[1].to_string();
-            let name = ["ERROR at setup of ", "ERROR at teardown of ", "ERROR collecting "]
-                .iter()
-                .find_map(|start| name.strip_prefix(start))
-                .unwrap_or(&name);
-            self.test = Some(PytestFailure { name: name.to_string(), ..PytestFailure::default() });
-        } else if let Some(test) = &mut self.test {
-            test.read(first, line);
-        }
-    }
-
-    fn report(&mut self, found: &mut FailureCollector) {
-        if let Some(test) = self.test.take() {
-            let entry = FailureEntry::test(FailureFamily::Pytest, &test.name).message(test.message);
-            found.detail(entry.with(test.source).at(test.place));
-        }
-    }
-
-    pub(super) fn finish(&mut self, found: &mut FailureCollector) {
-        self.report(found);
+        let Some(name) = header(line) else { return view.next };
+        let ends = |line: &str| RULE.is_match(line) || header(line).is_some();
+        let (lines, next) = view.until(view.next, usize::MAX, ends);
+        let is_captured = |line: &&String| line.starts_with("---") && line.contains(" Captured ");
+        let lines = || lines.iter().take_while(|line| !is_captured(line));
+        let is_message = |line: &str| line.starts_with("E  ") || line == "E";
+        let message =
+            lines().filter(|line| is_message(line)).take(12).map(|line| line[1..].trim_start().to_string());
+        let source = lines().filter(|line| line.starts_with('>')).take(3);
+        let places = lines().filter(|line| !line.starts_with([' ', '>']) && !is_message(line));
+        let entry = FailureEntry::test(FailureFamily::Pytest, name)
+            .message(message.collect())
+            .with(source.map(|line| format!("> {}", line[1..].trim_start())))
+            .at(raised_at(places.filter_map(|line| SourceLocation::parse(line)).enumerate())
+                .map(|(_, place)| place));
+        found.detail(entry);
+        next
     }
 }
 
-impl PytestFailure {
-    fn read(&mut self, first: u8, line: &str) {
-        if self.captured {
-            return;
-        }
-        match first {
-            b'-' if line.starts_with("---") && has!(line, " Captured ") => self.captured = true,
-            b'E' if line.starts_with("E  ") || line == "E" => {
-                if self.message.len() < 12 {
-                    self.message.push(line[1..].trim_start().to_string());
-                }
-            }
-            b'>' if self.source.len() < 3 => self.source.push(format!("> {}", line[1..].trim_start())),
-            b' ' | b'>' => {}
-            _ => {
-                if let Some(parts) = LOCATION.captures(line) {
-                    let place = SourceLocation::new(&parts[1], &parts[2]);
-                    // The last location is where it was raised; skip code of dependencies.
-                    if self.place.is_none() || !text::is_foreign(&place.path) {
-                        self.place = Some(place);
-                    }
-                }
-            }
-        }
-    }
+/// Returns the last location, which is where it was raised, outside of dependencies if there is one.
+fn raised_at(places: impl Iterator<Item = (usize, SourceLocation)>) -> Option<(usize, SourceLocation)> {
+    places.reduce(|last, next| if text::is_foreign(&next.1.path) { last } else { next })
 }
 
 /// `FAILED tests/test_x.py::TestX::test_y[a - b] - AssertionError: …`
-fn outcome(parts: &regex::Captures<'_>, found: &mut FailureCollector) {
-    let path = &parts[1];
-    let rest = parts.get(2).map(|rest| rest.as_str().trim_end());
-    let (path, after_path) = match rest {
-        Some(_) => (path, None),
-        None => path.split_once(" - ").map_or((path, None), |(path, message)| (path, Some(message))),
-    };
-    let (name, message) = match rest {
-        Some(rest) => {
-            // A parameter may contain anything.
-            let from =
-                rest.find('[').and_then(|open| rest[open..].rfind("] - ").map(|close| open + close + 1));
-            match from.or_else(|| if rest.ends_with(']') { None } else { rest.find(" - ") }) {
-                Some(end) => (&rest[..end], rest[end..].strip_prefix(" - ")),
-                None => (rest, None),
-            }
-        }
-        None => (path, after_path),
-    };
-    let entry = FailureEntry::test(FailureFamily::Pytest, name)
-        .scope(path)
-        .at(Some(SourceLocation { path: path.to_string(), line: None }));
-    // The summary is cut to the width of the terminal, so it counts only without other output.
-    if let Some(message) = message {
-        let message = message.trim_end_matches("...").to_string();
-        found.summary(FailureEntry::test(FailureFamily::Pytest, name).scope(path).message(vec![message]));
+pub(super) fn outcome(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+    let (mut path, rest) = (line.text("path"), line.part("name"));
+    let whole = rest.unwrap_or(path);
+    // A parameter may contain anything.
+    let parameter = whole.find('[').and_then(|open| Some(open + whole[open..].rfind("] - ")? + 1));
+    let end = parameter.or_else(|| whole.find(" - ").filter(|_| !whole.ends_with(']')));
+    let (name, message) = whole.split_at(end.unwrap_or(whole.len()));
+    if rest.is_none() {
+        path = name;
     }
-    found.certain(entry);
+    let entry = FailureEntry::test(FailureFamily::Pytest, name).scope(path);
+    // The summary is cut to the width of the terminal, so it counts only without other output.
+    if let Some(message) = message.strip_prefix(" - ") {
+        found.summary(entry.clone().message(vec![message.trim_end_matches("...").to_string()]));
+    }
+    found.certain(entry.at(Some(SourceLocation::new(path, ""))));
+    Some(line.view.next)
 }
 
-fn unittest(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
-    let parts = UNITTEST.captures(line)?;
+pub(super) fn unittest(
+    _: &mut LogReader,
+    line: &LogMatch<'_>,
+    found: &mut FailureCollector,
+) -> Option<usize> {
+    let (view, test, scope) = (&line.view, line.text("name"), line.text("scope"));
     let rule = view.after().take(3).find(|(line, _)| line.starts_with("-----"))?.1;
-    let (test, inside) = (&parts[1], &parts[2]);
-    let name = if inside.ends_with(test) { inside.to_string() } else { format!("{inside}.{test}") };
     let begins = view.lines_from(rule).next().filter(|(line, _)| line.starts_with("Traceback"));
-    let (traceback, next) = match begins {
+    let (raised, next) = match begins {
         Some((_, at)) => traceback(view, at).ok()?,
-        None => (FailureEntry::error(FailureFamily::Python, ""), rule),
+        None => (FailureEntry::error(""), rule),
     };
-    let mut lines = traceback.lines;
-    if let Some(raised) = traceback.name
-        && let Some(first) = lines.first_mut()
+    let name = if scope.ends_with(test) { scope.to_string() } else { format!("{scope}.{test}") };
+    let mut entry = FailureEntry { name: Some(name), family: FailureFamily::Unittest, ..raised };
+    entry.kind = ao_ports::FailureKind::Test;
+    if let Some(raised) = raised.name
+        && let Some(first) = entry.lines.first_mut()
         && *first != raised
     {
         *first = format!("{raised}: {first}");
     }
-    let entry =
-        FailureEntry { lines, head: traceback.head, ..FailureEntry::test(FailureFamily::Unittest, &name) };
-    found.certain(entry.at(traceback.place));
+    found.certain(entry);
     Some(next)
+}
+
+/// Reads a traceback outside of any test.
+pub(super) fn uncaught(
+    _: &mut LogReader,
+    line: &LogMatch<'_>,
+    found: &mut FailureCollector,
+) -> Option<usize> {
+    match traceback(&line.view, line.view.next) {
+        Ok((entry, next)) => {
+            found.likely(entry);
+            Some(next)
+        }
+        // Cut off, or no traceback.
+        Err(next) => Some(next),
+    }
 }
 
 /// Reads a traceback whose frames begin at `at`. Of several that caused one another, returns the last one. An error
@@ -194,57 +138,30 @@ fn traceback(view: &LineView<'_>, at: usize) -> Result<(FailureEntry, usize), us
 }
 
 fn one_traceback(view: &LineView<'_>, at: usize) -> Result<(FailureEntry, usize), usize> {
-    let mut end = at;
-    let mut place: Option<SourceLocation> = None;
-    let mut source: Option<String> = None;
-    let mut take_source = false;
-    let mut lines = view.lines_from(at);
-    let mut raised = None;
-    for (line, next) in lines.by_ref().take(1000) {
-        let begin = std::mem::replace(&mut end, next);
-        let inner = line.trim_start_matches(['|', ' ', '+']);
-        if let Some(parts) = FRAME.captures(&line) {
-            let frame = SourceLocation::new(&parts[1], &parts[2]);
-            take_source = place.is_none() || !text::is_foreign(&frame.path);
-            if take_source {
-                place = Some(frame);
-            }
-        } else if line.starts_with(' ') || line.trim().is_empty() {
-            if take_source && !inner.is_empty() {
-                source = Some(format!("> {inner}"));
-                take_source = false;
-            }
-        } else {
-            raised = Some((line.into_owned(), next));
-            // A line that does not end a traceback may begin something else.
-            end = begin;
-            break;
-        }
-    }
-    let (raised, next) = raised.ok_or(end)?;
+    let (frames, end) = view.until(at, usize::MAX, |line| !line.starts_with(' ') && !line.trim().is_empty());
+    // A line that does not end a traceback may begin something else.
+    let (raised, next) = view.lines_from(end).next().ok_or(end)?;
     let parts = RAISED.captures(&raised).ok_or(end)?;
     let (more, end) = view.until(next, 6, |line| {
         line.trim().is_empty() || line.starts_with("Traceback") || line.starts_with("===")
     });
-    let mut message: Vec<String> = vec![parts.get(2).map_or("", |message| message.as_str()).to_string()];
-    message.retain(|line| !line.is_empty());
-    if message.is_empty() && more.is_empty() {
-        message.push(parts[1].to_string());
-    }
-    message.extend(more);
-    let entry = FailureEntry::error(FailureFamily::Python, "")
-        .name(Some(&parts[1]))
-        .message(message)
-        .at(place)
-        .with(source);
-    Ok((entry, end))
+    let message = parts.get(2).map_or("", |message| message.as_str());
+    let message = if message.is_empty() && more.is_empty() { &parts[1] } else { message };
+    let place = |line: &String| FRAME.captures(line).map(|parts| SourceLocation::new(&parts[1], &parts[2]));
+    let places = frames.iter().enumerate().filter_map(|(at, line)| Some((at, place(line)?)));
+    let (source, place) = raised_at(places).unzip();
+    let source = source.and_then(|at| frames.get(at + 1)).filter(|line| !FRAME.is_match(line));
+    let source = source.map(|line| line.trim_start_matches(['|', ' ', '+'])).filter(|line| !line.is_empty());
+    let mut entry = FailureEntry::error(message).name(Some(&parts[1])).at(place).with(more);
+    entry.head = entry.lines.len();
+    Ok((entry.with(source.map(|line| format!("> {line}"))), end))
 }
 
 /// Returns the offset of the next traceback's frames, if this one was only its cause.
 fn chained(view: &LineView<'_>, at: usize) -> Option<usize> {
     let mut lines = view.lines_from(at).filter(|(line, _)| !line.trim().is_empty());
     let (line, _) = lines.next()?;
-    if !has!(line, "the direct cause of the following") && !has!(line, "another exception occurred") {
+    if !line.contains("the direct cause of the following") && !line.contains("another exception occurred") {
         return None;
     }
     let (line, next) = lines.next()?;

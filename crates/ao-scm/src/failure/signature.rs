@@ -6,9 +6,11 @@
 use std::fmt::Write as _;
 
 use ao_ports::FailureKind;
+use regex::Captures;
 use sha2::{Digest, Sha256};
 
-use super::collector::FailureEntry;
+use super::Pattern;
+use super::entry::FailureEntry;
 
 /// The most lines of a message that count; values and traces follow.
 const LINES: usize = 6;
@@ -83,101 +85,36 @@ fn stable_path(path: &str) -> String {
 
 /// Removes the varying parts of a line.
 pub(super) fn stable(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let bytes = line.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let before = at.checked_sub(1).map(|before| bytes[before]);
-        if let Some(length) = path_at(&bytes[at..], before) {
-            out.push_str("<path>");
-            at += length;
-        } else if let Some(length) = uuid_at(&bytes[at..]) {
-            push_number(&mut out);
-            at += length;
-        } else if is_word(bytes[at]) {
-            let length = bytes[at..].iter().take_while(|byte| is_word(**byte)).count();
-            push_word(&mut out, &line[at..at + length]);
-            at += length;
-        } else {
-            let char = line[at..].chars().next().expect("the end is not reached");
-            if !char.is_whitespace() {
-                out.push(char);
-            } else if !out.ends_with(' ') {
-                out.push(' ');
-            }
-            at += char.len_utf8();
-        }
-    }
-    out.trim().to_string()
+    // An absolute path, though not the rest of a relative one; a UUID; a word. A slash after any of `.-*)]>` begins no
+    // path.
+    static PARTS: Pattern = pattern!(
+        r#"(?x) [.\-*)\]>]+/+ | (?<path>\b{start-half} (?:/[\w./] | ~/ | [A-Za-z]:\\) [^\s"'`()\[\]{}<>,;:|=]*)
+        | (?<uuid>(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}) | (?<word>\w+)"#
+    );
+    // A number in a word; a time, a version or an address of several numbers; white space.
+    static DIGITS: Pattern = pattern!("[0-9]+");
+    static JOINED: Pattern = pattern!("#(?:[-.:,+/ ]?#)+");
+    let text = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text =
+        PARTS.replace_all(&text, |parts: &Captures<'_>| match (parts.name("path"), parts.name("word")) {
+            (Some(_), _) => "<path>".to_string(),
+            (None, Some(word)) if varies(word.as_str()) => "#".to_string(),
+            (None, Some(word)) => DIGITS.replace_all(word.as_str(), "#").into_owned(),
+            (None, None) if parts.name("uuid").is_some() => "#".to_string(),
+            (None, None) => parts[0].to_string(),
+        });
+    JOINED.replace_all(&text, "#").into_owned()
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-fn push_word(out: &mut String, word: &str) {
+/// Returns true for a number with a unit, a hash, part of a date, or a temporary name.
+fn varies(word: &str) -> bool {
     const DATES: &str = "Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     let bytes = word.as_bytes();
-    let has_digit = bytes.iter().any(u8::is_ascii_digit);
-    let is_hex = word.len() >= 6 && has_digit && bytes.iter().all(u8::is_ascii_hexdigit);
-    let is_date = word.len() == 3 && DATES.split(' ').any(|date| date == word);
-    let is_temporary = word.len() >= 9 && word.starts_with("tmp");
-    if bytes[0].is_ascii_digit() || is_hex || is_date || is_temporary {
-        push_number(out);
-    } else if has_digit {
-        let mut in_number = false;
-        for char in word.chars() {
-            if !char.is_ascii_digit() {
-                out.push(char);
-            } else if !in_number {
-                out.push('#');
-            }
-            in_number = char.is_ascii_digit();
-        }
-    } else {
-        out.push_str(word);
-    }
-}
-
-/// Adds a number, merged with the one before: a time, a version, an address.
-fn push_number(out: &mut String) {
-    if out.ends_with('#') {
-        return;
-    }
-    let mut chars = out.chars().rev();
-    let joined =
-        matches!(chars.next(), Some('.' | ':' | '-' | ',' | '+' | '/' | ' ')) && chars.next() == Some('#');
-    if joined {
-        out.pop();
-    } else {
-        out.push('#');
-    }
-}
-
-/// Returns the length of an absolute path that begins here.
-fn path_at(bytes: &[u8], before: Option<u8>) -> Option<usize> {
-    let free = before
-        .is_none_or(|byte| !is_word(byte) && !matches!(byte, b'.' | b'-' | b'/' | b'*' | b')' | b']' | b'>'));
-    let unix =
-        bytes[0] == b'/' && bytes.get(1).is_some_and(|byte| is_word(*byte) || matches!(byte, b'.' | b'/'));
-    let home = bytes.starts_with(b"~/");
-    let windows = bytes.len() > 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'\\';
-    if !free || !(unix || home || windows) {
-        return None;
-    }
-    let skip = if windows { 2 } else { 0 };
-    let stops = b" \t\"'`()[]{}<>,;:|=";
-    Some(skip + bytes[skip..].iter().take_while(|byte| !stops.contains(byte)).count())
-}
-
-fn uuid_at(bytes: &[u8]) -> Option<usize> {
-    const LENGTH: usize = 36;
-    let candidate = bytes.get(..LENGTH)?;
-    let fits = candidate.iter().enumerate().all(|(at, byte)| match at {
-        8 | 13 | 18 | 23 => *byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    });
-    fits.then_some(LENGTH)
+    let is_hex = word.len() >= 6 && bytes.iter().all(u8::is_ascii_hexdigit);
+    bytes[0].is_ascii_digit()
+        || is_hex && bytes.iter().any(u8::is_ascii_digit)
+        || word.len() == 3 && DATES.split(' ').any(|date| date == word)
+        || word.len() >= 9 && word.starts_with("tmp")
 }
 
 #[cfg(test)]

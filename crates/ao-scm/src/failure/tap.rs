@@ -1,42 +1,34 @@
 //! TAP, with or without YAML below a failing test.
 
-use super::collector::{FailureCollector, FailureEntry, FailureFamily, SourceLocation};
-use super::junit::place_in;
+use super::Pattern;
+use super::collector::FailureCollector;
+use super::entry::{FailureEntry, FailureFamily, SourceLocation};
+use super::formats::{LogMatch, LogReader};
 use super::text;
-use super::window::LineView;
 
-pattern!(NOT_OK, r"^(\s*)not ok\b(?: \d+)?(?:\s+-)?\s*(.*?)(?:\s+#\s*(.*))?$");
-pattern!(FIELD, r#"^\s*(message|error|location|at|file|line|failureType|stack):\s*(.*)$"#);
-pattern!(PERL, r"^at (\S+) line (\d+)\.$");
+static FIELD: Pattern = pattern!(r"^\s*(message|error|location|at|file|line|failureType|stack):\s*(.*)$");
+static PERL: Pattern = pattern!(r"^at (\S+) line (\d+)\.$");
 
-const LINES: usize = 60;
+const PRINTED: usize = 60;
 
-pub(super) fn read(view: &LineView<'_>, line: &str, found: &mut FailureCollector) -> Option<usize> {
-    if !line.trim_start().starts_with("not ok") {
-        return None;
-    }
-    let parts = NOT_OK.captures(line)?;
-    let directive = parts.get(3).map(|note| note.as_str().to_ascii_lowercase()).unwrap_or_default();
-    if directive.starts_with("todo") || directive.starts_with("skip") {
-        return Some(view.next);
-    }
-    let indent = parts[1].len();
+pub(super) fn read(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+    let indent = text::indent(line.line);
     // Diagnostics are indented, or comments right below.
     let ends = |line: &str| {
-        let own = line.len() - line.trim_start().len();
-        !line.trim().is_empty() && own <= indent && !line.trim_start().starts_with("# ")
-            || own == indent && line.trim_start().starts_with("# Subtest")
+        let (own, comment) = (text::indent(line), line.trim_start());
+        !comment.is_empty() && own <= indent && !comment.starts_with("# ")
+            || own == indent && comment.starts_with("# Subtest")
     };
-    let (lines, next) = view.until(view.next, LINES, ends);
-    let name = if parts[2].is_empty() { "unnamed test" } else { &parts[2] };
-    if let Some(entry) = with_output(FailureEntry::test(FailureFamily::Tap, name), &lines) {
+    let (lines, next) = line.view.until(line.view.next, PRINTED, ends);
+    let name = line.part("name").filter(|name| !name.is_empty()).unwrap_or("unnamed test");
+    if let Some(entry) = output(FailureEntry::test(FailureFamily::Tap, name), &lines) {
         found.certain(entry);
     }
     Some(next)
 }
 
 /// Reads the diagnostics of a test. Returns `None` if only subtests failed, because those have entries of their own.
-fn with_output(entry: FailureEntry, lines: &[String]) -> Option<FailureEntry> {
+fn output(entry: FailureEntry, lines: &[String]) -> Option<FailureEntry> {
     let yaml = lines.iter().position(|line| line.trim() == "---");
     let Some(begin) = yaml else {
         let message = lines.iter().map(|line| line.trim().trim_start_matches('#').trim().to_string());
@@ -45,7 +37,7 @@ fn with_output(entry: FailureEntry, lines: &[String]) -> Option<FailureEntry> {
         let perl = message
             .iter()
             .find_map(|line| PERL.captures(line).map(|parts| SourceLocation::new(&parts[1], &parts[2])));
-        return Some(entry.message(message).at(perl.or_else(|| place_in(&lines.join("\n")))));
+        return Some(entry.message(message).at(perl.or_else(|| SourceLocation::in_trace(lines))));
     };
     let end = lines.iter().position(|line| line.trim() == "...").unwrap_or(lines.len()).max(begin);
     let fields = YamlFields(&lines[begin..end]);
@@ -56,8 +48,9 @@ fn with_output(entry: FailureEntry, lines: &[String]) -> Option<FailureEntry> {
     let place = fields
         .get("file")
         .map(|file| SourceLocation::new(&file.concat(), &fields.get("line").unwrap_or_default().concat()));
-    let place = place.or_else(|| place_in(&fields.get("stack")?.join("\n")));
-    let place = place.or_else(|| place_in(&fields.get("location").or_else(|| fields.get("at"))?.join("\n")));
+    let place = place.or_else(|| SourceLocation::in_trace(&fields.get("stack")?));
+    let place =
+        place.or_else(|| SourceLocation::in_trace(&fields.get("location").or_else(|| fields.get("at"))?));
     Some(entry.message(message).at(place))
 }
 
@@ -74,9 +67,9 @@ impl YamlFields<'_> {
             let value = if quoted { value[1..value.len() - 1].to_string() } else { value };
             return Some(value.replace("''", "'").replace("\\n", "\n").lines().map(str::to_string).collect());
         }
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let own = indent(&self.0[at]);
-        let block = self.0[at + 1..].iter().take_while(|line| line.trim().is_empty() || indent(line) > own);
+        let own = text::indent(&self.0[at]);
+        let is_in = |line: &&String| line.trim().is_empty() || text::indent(line) > own;
+        let block = self.0[at + 1..].iter().take_while(is_in);
         Some(block.map(|line| text::shorten(line.trim(), 400).into_owned()).collect())
     }
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use anstream::adapter::strip_bytes;
 use memchr::{memchr, memchr3};
 
+use super::Pattern;
+
 /// The most bytes of a clean line.
 const LONGEST: usize = 2000;
 /// The most bytes of a line that are cleaned; colours may take up many of them.
@@ -18,14 +20,14 @@ pub(super) fn clean(raw: &[u8]) -> Cow<'_, str> {
         && let Ok(text) = str::from_utf8(raw)
         && !text.bytes().any(|byte| byte < b' ' && byte != b'\t')
     {
-        return Cow::Borrowed(without_prefix(text).1);
+        return Cow::Borrowed(without_prefix(text));
     }
     let state = raw.rsplit(|byte| *byte == b'\r').find(|state| !state.trim_ascii().is_empty()).unwrap_or(b"");
     let state = &state[..state.len().min(LONGEST_RAW)];
     let plain = strip_bytes(state).into_vec();
     let text = String::from_utf8_lossy(&plain);
     let text: String = text.chars().filter(|char| *char == '\t' || !char.is_control()).collect();
-    let text = without_prefix(text.trim_end()).1;
+    let text = without_prefix(text.trim_end());
     Cow::Owned(shorten(text, LONGEST).into_owned())
 }
 
@@ -42,62 +44,36 @@ pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// Returns the step that a downloaded log names before the line.
-pub(super) fn step(raw: &[u8]) -> Option<&str> {
-    let head = &raw[..raw.len().min(300)];
+pub(super) fn step(raw: &[u8]) -> Option<String> {
+    let head = &raw[..raw.len().min(PREFIX_LENGTH)];
     memchr(b'\t', head)?;
-    let head = str::from_utf8(head).unwrap_or_else(|error| {
-        str::from_utf8(&head[..error.valid_up_to()]).expect("the part before the error is valid")
-    });
-    without_prefix(head).0
+    Some(PREFIX.captures(&String::from_utf8_lossy(head))?.name("step")?.as_str().to_string())
 }
 
-/// Strips the prefix that a service puts before every line: a time, and in a downloaded log the job and the step
-/// before it. Returns the step and the rest.
-pub(super) fn without_prefix(text: &str) -> (Option<&str>, &str) {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(rest) = without_time(text) {
-        return (None, rest);
+const PREFIX_LENGTH: usize = 300;
+
+/// The prefix that a service puts before every line: a time, perhaps in brackets, and in a downloaded log the job and
+/// the step before it.
+static PREFIX: Pattern = pattern!(
+    r"(?x)^\u{feff}? (?:[^\t]*\t (?<step>[^\t]*)\t \u{feff}?)?
+    (?:\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-][\d:]{5})?
+    |\[\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-][\d:]{5})?\])\ ?"
+);
+
+fn without_prefix(text: &str) -> &str {
+    let head = &text.as_bytes()[..text.len().min(PREFIX_LENGTH)];
+    let may_have_one = text
+        .starts_with(|char: char| char.is_ascii_digit() || matches!(char, '[' | '\u{feff}'))
+        || memchr(b'\t', head).is_some();
+    match may_have_one.then(|| PREFIX.find(text)).flatten() {
+        Some(prefix) => &text[prefix.end()..],
+        None => text.strip_prefix('\u{feff}').unwrap_or(text),
     }
-    let head = &text.as_bytes()[..text.len().min(300)];
-    if let Some(first) = memchr(b'\t', head)
-        && let Some(second) = memchr(b'\t', &head[first + 1..])
-        && let Some(rest) = without_time(text[first + second + 2..].trim_start_matches('\u{feff}'))
-    {
-        return (Some(&text[first + 1..first + 1 + second]), rest);
-    }
-    (None, text)
 }
 
-/// Strips `2026-01-01T00:00:00.0000000Z `, also in brackets.
-fn without_time(text: &str) -> Option<&str> {
-    let (text, bracket) = match text.strip_prefix('[') {
-        Some(text) => (text, true),
-        None => (text, false),
-    };
-    let bytes = text.as_bytes();
-    let shape = b"dddd-dd-ddTdd:dd:dd";
-    if bytes.len() < shape.len() {
-        return None;
-    }
-    let fits = |(byte, shape): (&u8, &u8)| match shape {
-        b'd' => byte.is_ascii_digit(),
-        b'T' => matches!(byte, b'T' | b' '),
-        other => byte == other,
-    };
-    if !bytes.iter().zip(shape).all(fits) {
-        return None;
-    }
-    let rest = text[shape.len()..]
-        .trim_start_matches(|char: char| char.is_ascii_digit() || char == '.' || char == ',');
-    let rest = rest.strip_prefix('Z').unwrap_or_else(|| {
-        let zone = rest.as_bytes();
-        let zoned = zone.len() >= 6
-            && matches!(zone[0], b'+' | b'-')
-            && zone[1..6].iter().all(|byte| byte.is_ascii_digit() || *byte == b':');
-        if zoned { rest.get(6..).unwrap_or(rest) } else { rest }
-    });
-    let rest = if bracket { rest.strip_prefix(']')? } else { rest };
-    Some(rest.strip_prefix(' ').unwrap_or(rest))
+/// Returns the number of bytes before the first that is no space.
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// Returns a path relative to the root of the checkout, if it is inside.
@@ -134,30 +110,21 @@ pub(super) fn without_roots(text: &str, roots: &[String]) -> String {
 
 /// Returns true if a path, or a line of a trace, belongs to the language, its runner, or a dependency.
 pub(super) fn is_foreign(place: &str) -> bool {
-    const SIGNS: [&str; 21] = [
-        "node_modules",
-        "node:",
-        "org.junit.",
-        "org.opentest4j.",
-        "junit.framework.",
-        "org.assertj.",
-        "org.hamcrest.",
-        "java.base/",
-        "site-packages",
-        "dist-packages",
-        "lib/python",
-        "<frozen",
-        "<string>",
-        "<anonymous>",
-        "/rustc/",
-        "/.cargo/registry/",
-        "/src/testing/",
-        "/src/runtime/",
-        "/usr/lib/",
-        "/usr/include/",
-        "/library/std/",
-    ];
-    has_any!(place, SIGNS)
+    static SIGNS: Pattern = pattern!(concat!(
+        "node_modules|node:|<anonymous>|org.junit.|org.opentest4j.|junit.framework.|org.assertj.|org.hamcrest.",
+        "|java.base/|site-packages|dist-packages|lib/python|<frozen|<string>|/rustc/|/.cargo/registry/",
+        "|/library/std/|/src/testing/|/src/runtime/|/usr/lib/|/usr/include/",
+    ));
+    SIGNS.is_match(place)
+}
+
+/// Returns true if a message only reports that something failed before.
+pub(super) fn is_consequence(message: &str) -> bool {
+    static SIGNS: Pattern = pattern!(concat!(
+        "could not compile|test failed, to rerun|aborting due to|test run failed|exit code|exit status",
+        "|build failed|targets? failed|previous error|command failed|warnings emitted",
+    ));
+    SIGNS.is_match(message)
 }
 
 #[cfg(test)]

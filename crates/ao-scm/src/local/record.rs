@@ -18,15 +18,12 @@ pub(super) struct PullRecord {
     #[serde(default)]
     pub(super) labels: BTreeSet<String>,
     pub(super) author: AuthorFacts,
-    #[serde(default)]
     pub(super) session: Option<SessionId>,
 
     pub(super) head_branch: String,
     /// The remote that has the branch, if it is neither local nor at origin.
-    #[serde(default)]
     pub(super) head_repo: Option<String>,
     pub(super) head: Commit,
-    #[serde(default)]
     pub(super) head_author: Option<String>,
     /// The subject of its commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,16 +36,13 @@ pub(super) struct PullRecord {
     pub(super) gone: bool,
 
     pub(super) base_branch: String,
-    #[serde(default)]
     pub(super) base_remote: Option<String>,
     /// The tip of the base branch as of the last look.
     pub(super) base: Commit,
     /// The head of the pull request that it was stacked on, once that one is merged. A squash leaves none of those
     /// commits in the base, so its own change starts here.
-    #[serde(default)]
     pub(super) since: Option<Commit>,
     /// The fork point; absent if head and base have nothing in common.
-    #[serde(default)]
     pub(super) fork: Option<Commit>,
 
     pub(super) state: PullState,
@@ -62,12 +56,9 @@ pub(super) struct PullRecord {
     #[serde(skip)]
     pub(super) fresh: Option<FreshMerge>,
     /// The head that checks were started on.
-    #[serde(default)]
     pub(super) checked: Option<Commit>,
     /// The merge that is in progress, or was made.
-    #[serde(default)]
     pub(super) landing: Option<PendingLanding>,
-    #[serde(default)]
     pub(super) merged_by: Option<String>,
     #[serde(default)]
     pub(super) reviews: Vec<ReviewRecord>,
@@ -96,7 +87,6 @@ pub(super) struct PendingLanding {
     pub(super) strategy: LandingStrategy,
     /// The future tip of the base.
     pub(super) commit: Commit,
-    #[serde(default)]
     pub(super) by: Option<String>,
     #[serde(default)]
     pub(super) delete_branch: bool,
@@ -109,14 +99,11 @@ pub(super) struct ReviewRecord {
     pub(super) verdict: ReviewVerdict,
     pub(super) commit: Commit,
     /// The base branch and the fork point at the time of the review.
-    #[serde(default)]
     pub(super) base_branch: Option<String>,
-    #[serde(default)]
     pub(super) fork: Option<Commit>,
     #[serde(default)]
     pub(super) body: String,
     pub(super) at: Timestamp,
-    #[serde(default)]
     pub(super) key: Option<String>,
     #[serde(default)]
     pub(super) edits: EditCount,
@@ -126,14 +113,11 @@ pub(super) struct ReviewRecord {
 pub(super) struct ThreadRecord {
     pub(super) number: u32,
     /// Absent if it is about the pull request as a whole.
-    #[serde(default)]
     pub(super) begun: Option<ThreadAnchor>,
     /// Its position at the current head; absent if its lines have changed.
-    #[serde(default)]
     pub(super) now: Option<ThreadPosition>,
     #[serde(default)]
     pub(super) resolved: bool,
-    #[serde(default)]
     pub(super) resolved_by: Option<String>,
     pub(super) comments: Vec<CommentRecord>,
 }
@@ -144,18 +128,15 @@ pub(super) struct ThreadAnchor {
     /// The commit in which the file has that line.
     pub(super) commit: Commit,
     pub(super) path: String,
-    #[serde(default)]
     pub(super) line: Option<u32>,
     #[serde(default)]
     pub(super) side: DiffSide,
-    #[serde(default)]
     pub(super) context: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ThreadPosition {
     pub(super) path: String,
-    #[serde(default)]
     pub(super) line: Option<u32>,
 }
 
@@ -165,7 +146,6 @@ pub(super) struct CommentRecord {
     pub(super) by: AuthorFacts,
     pub(super) body: String,
     pub(super) at: Timestamp,
-    #[serde(default)]
     pub(super) key: Option<String>,
     #[serde(default)]
     pub(super) edits: EditCount,
@@ -175,7 +155,6 @@ pub(super) struct CommentRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct EditCount {
     pub(super) count: u32,
-    #[serde(default)]
     pub(super) last: Option<Timestamp>,
 }
 

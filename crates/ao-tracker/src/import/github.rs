@@ -6,7 +6,7 @@ use ao_core::pull::{AuthorFacts, AuthorStanding};
 use serde_json::{Map, Value};
 
 use super::{ImportError, IssueDraft, bounded, few_enough};
-use crate::local::{MAX_BODY, MAX_LABELS, MAX_TITLE, MAX_WORD};
+use crate::local::{MAX_BODY, MAX_LABELS, MAX_TITLE};
 
 /// Parses an array of issues. Pull requests, which the API includes, are left out.
 pub fn read(text: &str) -> Result<Vec<IssueDraft>, ImportError> {
@@ -36,7 +36,7 @@ pub fn read(text: &str) -> Result<Vec<IssueDraft>, ImportError> {
 /// Returns the number in a name such as `GH-789`, which refers to an issue of GitHub.
 pub(crate) fn number_named(name: &str) -> Option<u64> {
     let (prefix, number) = name.split_once('-')?;
-    number_in(number).filter(|_| prefix.eq_ignore_ascii_case("gh"))
+    crate::local::number(number).filter(|_| prefix.eq_ignore_ascii_case("gh"))
 }
 
 /// Returns GitHub's number of the issue with this key, if the key shows that it came from there.
@@ -46,12 +46,7 @@ pub(crate) fn number_of_key(key: &str) -> Option<u64> {
         None if key.starts_with("https://") || key.starts_with("http://") => key.rsplit_once("/issues/")?.1,
         None => return None,
     };
-    number_in(number)
-}
-
-/// Parses a number in its canonical spelling.
-fn number_in(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|number: &u64| *number > 0 && number.to_string() == text)
+    crate::local::number(number)
 }
 
 fn is_pull(entry: &Map<String, Value>) -> bool {
@@ -63,20 +58,10 @@ fn is_pull(entry: &Map<String, Value>) -> bool {
 fn draft(entry: &Map<String, Value>) -> Result<IssueDraft, String> {
     let number = entry.get("number").and_then(Value::as_u64).ok_or("it has no `number`")?;
     let url = text(entry, "html_url").or_else(|| text(entry, "url"));
-    let key = match url {
-        Some(url) if url.chars().count() <= MAX_WORD && !url.contains(char::is_control) => {
-            url.trim().to_owned()
-        }
-        _ => format!("github:{number}"),
-    };
-    let title = match entry.get("title") {
-        Some(Value::String(title)) => title.trim(),
-        _ => return Err(format!("issue #{number} has no `title`")),
-    };
-    let length = title.chars().count();
-    if title.is_empty() || length > MAX_TITLE || title.contains(char::is_control) {
-        return Err(format!("the title of issue #{number} is not a line of 1 to {MAX_TITLE} characters"));
-    }
+    let key = url.and_then(word).unwrap_or_else(|| format!("github:{number}"));
+    let title = text(entry, "title").ok_or_else(|| format!("issue #{number} has no `title`"))?;
+    let title = crate::local::title(title)
+        .map_err(|_| format!("the title of issue #{number} is not a line of 1 to {MAX_TITLE} characters"))?;
     let closed = match text(entry, "state").map(str::to_ascii_lowercase).as_deref() {
         None | Some("open") => false,
         Some("closed") => true,
@@ -91,7 +76,7 @@ fn draft(entry: &Map<String, Value>) -> Result<IssueDraft, String> {
     };
     Ok(IssueDraft {
         key,
-        title: title.to_owned(),
+        title,
         body,
         labels: labels(entry, number)?,
         assignee: assignee(entry),
@@ -118,20 +103,12 @@ fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, S
         Some(Value::Array(list)) => list,
         Some(_) => return Err(format!("the labels of issue #{number} are not an array")),
     };
-    let name = |label: &Value| match label {
-        Value::String(name) => Some(name.trim().to_owned()),
-        Value::Object(label) => text(label, "name").map(|name| name.trim().to_owned()),
-        _ => None,
-    };
-    let labels: Option<BTreeSet<String>> = list.iter().map(name).collect();
-    let labels = labels.ok_or_else(|| format!("a label of issue #{number} has no name"))?;
-    let plain = |label: &String| {
-        !label.is_empty() && label.chars().count() <= MAX_WORD && !label.contains(char::is_control)
-    };
-    if labels.len() > MAX_LABELS || !labels.iter().all(plain) {
-        return Err(format!("issue #{number} has more than {MAX_LABELS} labels, or one that is not a word"));
-    }
-    Ok(labels)
+    let names: Option<BTreeSet<&str>> = list.iter().map(|label| named(label, "name")).collect();
+    let names = names.ok_or_else(|| format!("a label of issue #{number} has no name"))?;
+    let labels: Option<BTreeSet<String>> = names.into_iter().map(word).collect();
+    labels.filter(|labels| labels.len() <= MAX_LABELS).ok_or_else(|| {
+        format!("issue #{number} has more than {MAX_LABELS} labels, or one that is not a word")
+    })
 }
 
 /// Returns the author, if given. The standing comes from GitHub and is never derived from a login, which anyone can
@@ -143,10 +120,7 @@ fn author(entry: &Map<String, Value>) -> Option<AuthorFacts> {
     if who.is_none() && association.is_none() {
         return None;
     }
-    let login = who.and_then(|who| text(who, "login")).map(str::trim);
-    let plain = |login: &&str| {
-        !login.is_empty() && login.chars().count() <= MAX_WORD && !login.contains(char::is_control)
-    };
+    let login = who.and_then(|who| text(who, "login")).and_then(word);
     let is_bot = who.is_some_and(|who| {
         text(who, "type") == Some("Bot")
             || who.get("is_bot").or_else(|| who.get("isBot")) == Some(&Value::Bool(true))
@@ -158,21 +132,23 @@ fn author(entry: &Map<String, Value>) -> Option<AuthorFacts> {
         Some("COLLABORATOR") => AuthorStanding::Collaborator,
         _ => AuthorStanding::Outsider,
     };
-    Some(AuthorFacts { login: login.filter(plain).unwrap_or("somebody unknown").to_owned(), standing })
+    Some(AuthorFacts { login: login.unwrap_or_else(|| "somebody unknown".to_owned()), standing })
 }
 
 /// Returns the first assignee: here an issue has only one.
 fn assignee(entry: &Map<String, Value>) -> Option<String> {
-    let login = |who: &Value| match who {
-        Value::String(login) => Some(login.clone()),
-        Value::Object(who) => text(who, "login").map(str::to_owned),
-        _ => None,
-    };
-    let first = entry.get("assignees").and_then(Value::as_array).and_then(|all| all.iter().find_map(login));
-    let login = first.or_else(|| entry.get("assignee").and_then(login))?;
-    let login = login.trim();
-    let plain = !login.is_empty() && login.chars().count() <= MAX_WORD && !login.contains(char::is_control);
-    plain.then(|| login.to_owned())
+    let mut all = entry.get("assignees").and_then(Value::as_array).into_iter().flatten();
+    let first = all.find_map(|who| named(who, "login"));
+    first.or_else(|| named(entry.get("assignee")?, "login")).and_then(word)
+}
+
+/// Returns a name that is given as such, or as a field of an object.
+fn named<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.as_str().or_else(|| value.get(key)?.as_str())
+}
+
+fn word(text: &str) -> Option<String> {
+    crate::local::word("", text).ok()
 }
 
 fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> Option<&'a str> {

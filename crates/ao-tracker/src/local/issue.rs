@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::TrackerError;
+use serde::{Deserialize, Serialize};
 
 /// Most characters of a title. Longer ones break lists and commit messages.
 pub(crate) const MAX_TITLE: usize = 256;
@@ -12,11 +13,11 @@ pub(crate) const MAX_TITLE: usize = 256;
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 pub(crate) const MAX_LABELS: usize = 100;
 /// Most characters of a label, a login or a key.
-pub(crate) const MAX_WORD: usize = 256;
+const MAX_WORD: usize = 256;
 const MAX_BLOCKERS: usize = 100;
 
 /// An issue of one project, without its comments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Issue {
     pub(crate) number: u64,
     pub(crate) title: String,
@@ -35,7 +36,7 @@ pub(crate) struct Issue {
 }
 
 /// A comment, with the key that keeps it from being added twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IssueComment {
     pub(crate) key: Option<String>,
     pub(crate) author: AuthorFacts,

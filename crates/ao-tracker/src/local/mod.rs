@@ -11,5 +11,5 @@ mod storage;
 mod tracker;
 
 pub use self::files::FileWarning;
-pub(crate) use self::issue::{MAX_BODY, MAX_LABELS, MAX_TITLE, MAX_WORD, plain_text};
+pub(crate) use self::issue::{MAX_BODY, MAX_LABELS, MAX_TITLE, number, plain_text, title, word};
 pub use self::tracker::{Keep, LocalTracker, Options};

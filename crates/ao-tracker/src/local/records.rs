@@ -14,7 +14,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_core::pull::AuthorFacts;
 use ao_core::{ProjectId, Timestamp};
 use ao_ports::{Clock, RecordChange, Records, StoreError, TrackerError};
 use async_trait::async_trait;
@@ -46,28 +45,10 @@ struct IssueCounter {
 /// An issue as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct IssueDoc {
-    number: u64,
-    title: String,
-    body: String,
-    labels: BTreeSet<String>,
-    priority: i32,
-    blocked_by: BTreeSet<u64>,
-    assignee: Option<String>,
-    closed: bool,
-    author: Option<AuthorFacts>,
-    key: Option<String>,
-    created: Timestamp,
-    updated: Timestamp,
+    #[serde(flatten)]
+    issue: Issue,
     /// Its position in the order of changes: `updated`, or later, when one that it waits for was closed.
     touched: Timestamp,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct CommentDoc {
-    key: Option<String>,
-    author: AuthorFacts,
-    body: String,
-    at: Timestamp,
 }
 
 impl RecordStorage {
@@ -121,14 +102,15 @@ impl RecordStorage {
 
     /// Replaces a document, together with its entry in the order of changes.
     fn put(&self, changes: &mut Vec<RecordChange>, was: Option<&IssueDoc>, is: &IssueDoc) {
+        let key = |issue: &Issue| self.issue_key(issue.number, issue.closed);
         if let Some(was) = was {
             changes.push(RecordChange::remove(SHELF, self.changed_key(was)));
-            if was.closed != is.closed {
-                changes.push(RecordChange::remove(SHELF, self.issue_key(was.number, was.closed)));
+            if was.issue.closed != is.issue.closed {
+                changes.push(RecordChange::remove(SHELF, key(&was.issue)));
             }
         }
-        changes.push(put(self.issue_key(is.number, is.closed), is));
-        changes.push(put(self.changed_key(is), &is.closed));
+        changes.push(put(key(&is.issue), is));
+        changes.push(put(self.changed_key(is), &is.issue.closed));
     }
 
     async fn change(&self, changes: Vec<RecordChange>) -> Result<(), TrackerError> {
@@ -144,19 +126,19 @@ impl RecordStorage {
     }
 
     fn changed_key(&self, doc: &IssueDoc) -> String {
-        format!("{}changed/{:020}/{:010}", self.prefix, doc.touched.0.max(0), doc.number)
+        format!("{}changed/{:020}/{:010}", self.prefix, doc.touched.0.max(0), doc.issue.number)
     }
 }
 
 #[async_trait]
 impl IssueStorage for RecordStorage {
     async fn get(&self, number: u64) -> Result<Option<Issue>, TrackerError> {
-        Ok(self.doc(number).await?.map(Issue::from))
+        Ok(self.doc(number).await?.map(|doc| doc.issue))
     }
 
     async fn open(&self) -> Result<Vec<Issue>, TrackerError> {
         let docs = self.all::<IssueDoc>("open/").await?;
-        Ok(docs.into_iter().map(|(_, doc)| doc.into()).collect())
+        Ok(docs.into_iter().map(|(_, doc)| doc.issue).collect())
     }
 
     async fn closed(&self, wanted: &IssueMatcher, limit: usize) -> Result<Vec<Issue>, TrackerError> {
@@ -168,7 +150,7 @@ impl IssueStorage for RecordStorage {
         for (place, closed) in self.all::<bool>("changed/").await?.into_iter().rev() {
             let Some(number) = number_of(&place).filter(|_| closed) else { continue };
             let doc: Option<IssueDoc> = self.read(&self.issue_key(number, true)).await?;
-            let Some(issue) = doc.map(Issue::from).filter(|issue| wanted.fits(issue)) else { continue };
+            let Some(issue) = doc.map(|doc| doc.issue).filter(|issue| wanted.fits(issue)) else { continue };
             found.push(issue);
             if found.len() == limit {
                 break;
@@ -219,10 +201,10 @@ impl IssueStorage for RecordStorage {
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError> {
         let (counter, now) = self.counter().await?;
         let number = counter.last + 1;
-        let doc = IssueDoc { touched: now, ..IssueDoc::from(Issue { number, updated: now, ..issue }) };
+        let doc = IssueDoc { touched: now, issue: Issue { number, updated: now, ..issue } };
         let mut changes = vec![put(self.key("counter"), &IssueCounter { last: number, changed: now.0 })];
         self.put(&mut changes, None, &doc);
-        if let Some(key) = &doc.key {
+        if let Some(key) = &doc.issue.key {
             changes.push(put(self.key(&format!("key/{key}")), &number));
         }
         self.change(changes).await?;
@@ -235,7 +217,7 @@ impl IssueStorage for RecordStorage {
             return Err(TrackerError::not_found(format!("issue #{}", was.number)));
         };
         let mut changes = vec![put(self.key("counter"), &IssueCounter { changed: now.0, ..counter })];
-        let new = IssueDoc { touched: now, ..IssueDoc::from(Issue { updated: now, ..is.clone() }) };
+        let new = IssueDoc { touched: now, issue: Issue { updated: now, ..is.clone() } };
         self.put(&mut changes, Some(&old), &new);
         for issue in waiting {
             if let Some(old) = self.doc(issue.number).await? {
@@ -246,11 +228,8 @@ impl IssueStorage for RecordStorage {
     }
 
     async fn comments(&self, number: u64) -> Result<Vec<IssueComment>, TrackerError> {
-        let docs = self.all::<CommentDoc>(&format!("comment/{number:010}/")).await?;
-        Ok(docs
-            .into_iter()
-            .map(|(_, CommentDoc { key, author, body, at })| IssueComment { key, author, body, at })
-            .collect())
+        let docs = self.all(&format!("comment/{number:010}/")).await?;
+        Ok(docs.into_iter().map(|(_, comment)| comment).collect())
     }
 
     async fn comment(&self, issue: &Issue, comment: IssueComment) -> Result<(), TrackerError> {
@@ -259,60 +238,15 @@ impl IssueStorage for RecordStorage {
             return Err(TrackerError::not_found(format!("issue #{}", issue.number)));
         };
         let under = format!("comment/{:010}/", issue.number);
-        let last = self.all::<CommentDoc>(&under).await?.last().map_or(Some(0), |(n, _)| n.parse().ok());
+        let last = self.all::<IssueComment>(&under).await?.last().map_or(Some(0), |(n, _)| n.parse().ok());
         let next = last.map_or(u64::MAX, |last: u64| last + 1);
-        let IssueComment { key, author, body, .. } = comment;
-        let doc = CommentDoc { key, author, body, at: now };
         let mut changes = vec![
             put(self.key("counter"), &IssueCounter { changed: now.0, ..counter }),
-            put(self.key(&format!("{under}{next:010}")), &doc),
+            put(self.key(&format!("{under}{next:010}")), &IssueComment { at: now, ..comment }),
         ];
-        self.put(&mut changes, Some(&old), &IssueDoc { updated: now, touched: now, ..old.clone() });
+        let issue = Issue { updated: now, ..old.issue.clone() };
+        self.put(&mut changes, Some(&old), &IssueDoc { touched: now, issue });
         self.change(changes).await
-    }
-}
-
-impl From<IssueDoc> for Issue {
-    fn from(doc: IssueDoc) -> Issue {
-        let IssueDoc { number, title, body, labels, priority, blocked_by, assignee, closed, .. } = doc;
-        let IssueDoc { author, key, created, updated, .. } = doc;
-        Issue {
-            number,
-            title,
-            body,
-            labels,
-            priority,
-            blocked_by,
-            assignee,
-            closed,
-            author,
-            key,
-            created,
-            updated,
-        }
-    }
-}
-
-impl From<Issue> for IssueDoc {
-    fn from(issue: Issue) -> IssueDoc {
-        let Issue { number, title, body, labels, priority, blocked_by, assignee, closed, .. } = issue;
-        let Issue { author, key, created, updated, .. } = issue;
-        let touched = updated;
-        IssueDoc {
-            number,
-            title,
-            body,
-            labels,
-            priority,
-            blocked_by,
-            assignee,
-            closed,
-            author,
-            key,
-            created,
-            updated,
-            touched,
-        }
     }
 }
 

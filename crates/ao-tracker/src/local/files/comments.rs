@@ -13,8 +13,11 @@
 //! A line of a body or of a comment that looks like one of these headings gets a backslash in front, which Markdown
 //! renders as the plain line. So no text can forge a comment of another author.
 
+use std::borrow::Cow;
+
 use ao_core::Timestamp;
 use ao_core::pull::{AuthorFacts, AuthorStanding};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::super::issue::{IssueComment, plain_text};
 use super::front::newline;
@@ -80,34 +83,17 @@ pub(super) fn unescaped(text: &str) -> String {
     })
 }
 
-pub(super) fn author_text(author: &AuthorFacts) -> String {
-    let standing = match author.standing {
-        AuthorStanding::Owner if !author.login.ends_with(')') => return author.login.clone(),
-        AuthorStanding::Owner => "owner",
-        AuthorStanding::Member => "member",
-        AuthorStanding::Collaborator => "collaborator",
-        AuthorStanding::Bot => "bot",
-        AuthorStanding::Agent => "agent",
-        AuthorStanding::Outsider => "outsider",
-    };
-    format!("{} ({standing})", author.login)
+pub(super) fn author_text(AuthorFacts { login, standing }: &AuthorFacts) -> String {
+    match standing {
+        AuthorStanding::Owner if !login.ends_with(')') => login.clone(),
+        _ => format!("{login} ({standing})"),
+    }
 }
 
 pub(super) fn author(text: &str) -> AuthorFacts {
     let text = text.trim();
     let parts = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
-    let standing = |word| {
-        Some(match word {
-            "owner" => AuthorStanding::Owner,
-            "member" => AuthorStanding::Member,
-            "collaborator" => AuthorStanding::Collaborator,
-            "bot" => AuthorStanding::Bot,
-            "agent" => AuthorStanding::Agent,
-            "outsider" => AuthorStanding::Outsider,
-            _ => return None,
-        })
-    };
-    match parts.and_then(|(login, word)| Some((login, standing(word)?))) {
+    match parts.and_then(|(login, word)| Some((login, serde_json::from_value(word.into()).ok()?))) {
         Some((login, standing)) => AuthorFacts { login: login.to_owned(), standing },
         // A person who can write to the repository counts as an owner.
         None => AuthorFacts { login: text.to_owned(), standing: AuthorStanding::Owner },
@@ -164,24 +150,19 @@ fn each_line(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
 
 /// Encodes a key so that it cannot end the HTML comment around it.
 fn encoded(key: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/#@-".contains(&b);
-    key.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b':')
+        .remove(b'/')
+        .remove(b'#')
+        .remove(b'@')
+        .remove(b'-');
+    utf8_percent_encode(key, UNSAFE).to_string()
 }
 
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(b) = rest.next() {
-        bytes.push(match b {
-            b'%' => {
-                let (high, low) =
-                    (char::from(rest.next()?).to_digit(16)?, char::from(rest.next()?).to_digit(16)?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            b => b,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -77,6 +77,24 @@ impl IssueFolder {
 
     /// Opens the folder, if it exists.
     pub(super) fn open(&self) -> Result<Option<OwnedFd>, FolderError> {
+        self.walk(|_, _, _| Ok(()))
+    }
+
+    /// Opens the folder, and creates it if needed.
+    pub(super) fn made(&self) -> Result<OwnedFd, FolderError> {
+        let made =
+            self.walk(|at, name, path| match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => Ok(()),
+                Err(err) => Err(failed("make", path, err.into())),
+            })?;
+        made.ok_or_else(|| failed("open", &self.path(), io::ErrorKind::NotFound.into()))
+    }
+
+    /// Opens the folder from the root on, and prepares each part of the way first.
+    fn walk(
+        &self,
+        prepare: impl Fn(&OwnedFd, &str, &Utf8Path) -> Result<(), FolderError>,
+    ) -> Result<Option<OwnedFd>, FolderError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // Links in the project's own path are its owner's choice.
         let mut at = rustix::fs::open(self.root.as_std_path(), flags, Mode::empty())
@@ -84,6 +102,7 @@ impl IssueFolder {
         let mut path = self.root.clone();
         for name in [".ao", "issues"] {
             path.push(name);
+            prepare(&at, name, &path)?;
             at = match rustix::fs::openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(folder) => folder,
                 Err(Errno::NOENT) => return Ok(None),
@@ -92,27 +111,6 @@ impl IssueFolder {
             };
         }
         Ok(Some(at))
-    }
-
-    /// Opens the folder, and creates it if needed.
-    pub(super) fn made(&self) -> Result<OwnedFd, FolderError> {
-        if let Some(folder) = self.open()? {
-            return Ok(folder);
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut at = rustix::fs::open(self.root.as_std_path(), flags, Mode::empty())
-            .map_err(|err| failed("open", &self.root, err.into()))?;
-        let mut path = self.root.clone();
-        for name in [".ao", "issues"] {
-            path.push(name);
-            match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(err) => return Err(failed("make", &path, err.into())),
-            }
-            at = rustix::fs::openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())
-                .map_err(|_| no_folder(&at, &path, name))?;
-        }
-        Ok(at)
     }
 
     /// Lists the names in it. Names that are not UTF-8 are ignored.
@@ -134,31 +132,24 @@ impl IssueFolder {
         known: Option<FileStamp>,
     ) -> Result<Option<ReadResult>, FolderError> {
         let io = |err: io::Error| failed("read", &self.path().join(name), err);
+        let odd = |stamp, what: &str| Ok(Some(ReadResult::Odd(stamp, 1, what.to_owned())));
         // Non-blocking, or a named pipe would block us forever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP | Errno::MLINK) => {
-                return Ok(Some(ReadResult::Odd(
-                    None,
-                    1,
-                    "it is a link, and links are not followed here".into(),
-                )));
+                return odd(None, "it is a link, and links are not followed here");
             }
             Err(Errno::ACCESS | Errno::PERM) => {
-                return Ok(Some(ReadResult::Odd(
-                    None,
-                    1,
-                    "it must not be read; check its permissions".into(),
-                )));
+                return odd(None, "it must not be read; check its permissions");
             }
-            Err(Errno::NXIO) => return Ok(Some(ReadResult::Odd(None, 1, "it is not a plain file".into()))),
+            Err(Errno::NXIO) => return odd(None, "it is not a plain file"),
             Err(err) => return Err(io(err.into())),
         };
         let stamp = FileStamp::of(&file).map_err(io)?;
         if !file.metadata().map_err(io)?.is_file() {
-            return Ok(Some(ReadResult::Odd(Some(stamp), 1, "it is not a plain file".into())));
+            return odd(Some(stamp), "it is not a plain file");
         }
         if known == Some(stamp) {
             return Ok(Some(ReadResult::Same));
@@ -168,7 +159,7 @@ impl IssueFolder {
         if bytes.len() as u64 > MAX_BYTES {
             let what =
                 format!("it is longer than {} KB; put what is long into a file of its own", MAX_BYTES / 1024);
-            return Ok(Some(ReadResult::Odd(Some(stamp), 1, what)));
+            return odd(Some(stamp), &what);
         }
         Ok(Some(match String::from_utf8(bytes) {
             Ok(text) => ReadResult::Text(stamp, text),
