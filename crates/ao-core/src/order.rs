@@ -59,12 +59,10 @@ pub struct TestOrder {
     pub head: Commit,
     pub base: Commit,
     /// Pull requests that are merged into the base before it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<LanePart>,
     /// The way in which all of them would land.
     pub strategy: LandingStrategy,
     /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
     /// Run the checks. Without, only the tree that would land is worked out, if there can be one.
     pub checks: bool,
@@ -77,7 +75,6 @@ pub struct MergeOrder {
     pub head: Commit,
     pub base: Commit,
     /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<LanePart>,
     /// The tree of the base once all of them have landed.
     pub tree: String,

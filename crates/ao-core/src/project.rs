@@ -88,7 +88,6 @@ impl Landing {
 pub struct Project {
     pub config: ProjectConfig,
     /// Set while all its work is stopped: no task begins by itself until a person starts it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
     /// Results of its workers since it was last complete.
     pub finished: FinishedWork,
@@ -97,23 +96,19 @@ pub struct Project {
     /// The last policy that was valid.
     pub policy: Policy,
     /// State of the policy beside its content.
-    #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
     /// The queue of its default branch.
     pub queue: MergeQueue,
     /// The queues of other branches, while something is requested to land on them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
     /// The flaky failures of its checks.
-    #[serde(default, skip_serializing_if = "FlakyFailures::is_empty", with = "crate::keyed")]
+    #[serde(with = "crate::keyed")]
     pub flakes: FlakyFailures,
     /// Results of the failed checks on its base.
     pub base: BaseHealth,
     /// Changes of its repository that wait for a person's consent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicions: Vec<RepositorySuspicion>,
     /// The clashes that are predicted.
-    #[serde(default, skip_serializing_if = "ConflictForecast::is_empty")]
     pub forecast: ConflictForecast,
 }
 
@@ -141,17 +136,9 @@ pub struct PolicyStand {
     /// The policy was written, and is not the default.
     pub written: bool,
     /// The reason why the one on the base branch cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
     /// Time at which a freeze may begin or end next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Timestamp>,
-}
-
-impl PolicyStand {
-    fn is_plain(&self) -> bool {
-        *self == PolicyStand::default()
-    }
 }
 
 /// Results of workers: their number, and what they used up.

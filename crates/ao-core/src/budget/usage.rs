@@ -61,7 +61,6 @@ pub struct BudgetCap {
     /// The turns that still ran were ended too.
     pub overdrawn: bool,
     /// The time at which running turns are judged again, if no report arrives before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_at: Option<Timestamp>,
 }
 

@@ -77,25 +77,18 @@ pub struct Incident {
     /// Time at which the next level is due.
     pub due: Option<Timestamp>,
     /// The reason why no agent has been woken for it yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<FailureDoubt>,
     /// Time since when it is doubted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
     /// The revision on which the doubt was resolved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
     /// Remark beside the details: the result of the doubts, or of an errand.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
     /// The heads at which the agent got a message about it: the attempted fixes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<AttemptedFix>,
     /// The action failed, so the agent gets a message instead.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
     /// The revision that was answered in its thread; now it is the reviewer's turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 

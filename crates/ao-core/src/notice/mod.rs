@@ -113,7 +113,6 @@ pub struct ChannelRecord {
     /// The reason of the last failure.
     pub why: String,
     /// The time of its last burst.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_at: Option<Timestamp>,
 }
 

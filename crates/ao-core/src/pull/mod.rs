@@ -53,23 +53,18 @@ pub struct Pull {
     /// pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
     /// The runs of each check on this head, as far as they were seen.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, HeadRuns>,
     /// The sessions that gave it up, or lost it. Only an explicit claim brings it back to them.
     pub disowned_by: BTreeSet<SessionId>,
     /// The agents of all sessions that ever owned it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub makers: BTreeSet<PullMaker>,
     /// The tasks of the sessions that own it. Stored with it, because sessions are archived.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
     /// One of them was seen to have made it, rather than to have taken it on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
     /// The conflict of this head, kept while the forge computes, for the same reason.
     pub conflict: Option<PullConflict>,
     /// Findings in the lines that this head adds, if they were scanned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanResult>,
     /// Time of its last event.
     pub changed_at: Timestamp,

@@ -25,7 +25,6 @@ pub struct Lane {
     pub left: Vec<LanePart>,
     pub state: LaneState,
     /// The lane changes the policy. Such a lane has one part, and none behind it.
-    #[serde(default, skip_serializing_if = "super::is_false")]
     pub policy: bool,
 }
 

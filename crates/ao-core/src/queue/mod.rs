@@ -58,22 +58,18 @@ const BASES_KEPT: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MergeQueue {
     /// The branch that its entries land on, if that is not the default branch of the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The entries, sorted by request, then priority, then age. Those that are in no lane wait.
     pub entries: Vec<QueueEntry>,
     /// The lanes under way, in the order in which they will land.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
     /// The reason why nothing is started.
     pub paused: Option<String>,
     /// The tip of the base branch, as last seen.
     pub base: Option<Commit>,
     /// Earlier tips of the base, the latest last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Commit>,
     /// A policy change has landed and was not read yet. Nothing is started or landed before that.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub policy_due: bool,
 }
 
@@ -91,19 +87,14 @@ pub struct QueueEntry {
     /// retried check may pass.
     pub held: Option<String>,
     /// The hooks that may object were asked about this head, and did not.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The largest batch it is tested in, itself included. It shrinks each time such a batch fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     /// The part of `tries` that were landings. A green test does not reset these.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub landings: u32,
     /// The obstacle that keeps it from landing although it is green.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_the_way: Option<InTheWay>,
     /// The request of the person who wants it merged at once, if it was enqueued by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<MergeRequest>,
 }
 
@@ -114,14 +105,6 @@ pub struct InTheWay {
     /// The number of attempts that it blocked.
     pub times: u32,
     pub again_at: Timestamp,
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Work that the queue wants done now.
@@ -287,7 +270,7 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<LanePart>,
         /// The lane changes the policy that later entries are judged by.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         policy: bool,
     },
     TestPassed {
@@ -334,7 +317,7 @@ pub enum QueueEvent {
         pull: PullId,
         tries: u32,
         why: String,
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         landing: bool,
     },
     /// Something blocks the landing. Its lane stays green and lands later.

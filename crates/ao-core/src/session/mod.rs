@@ -301,7 +301,6 @@ pub struct WatchState {
 pub struct SessionUsage {
     pub spend: UsageTotal,
     /// The part of it that was added to its project's sum at an earlier end.
-    #[serde(default, skip_serializing_if = "is_nothing")]
     pub summed: UsageTotal,
     /// The part that earlier attempts used up: the agent counts from nought each time.
     pub before: UsageTotal,
@@ -323,7 +322,6 @@ pub struct ResumeState {
     /// The last turn was cut short: by a provider's limit, or because its process died in it.
     pub cut_short: bool,
     /// The messages of the turn that has not come to its end. An agent that forgets them with its process gets them again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Message>,
 }
 
@@ -360,13 +358,10 @@ pub struct Session {
     pub launch: LaunchState,
     pub workspace: SessionWorkspace,
     /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The files that its task names, as far as they look like paths.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
     /// It has waited long enough for the sessions that change these.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
     pub ports: PortLease,
     pub evidence: Evidence,
@@ -383,15 +378,12 @@ pub struct Session {
     pub holds: BTreeMap<HoldKind, SessionHold>,
     pub usage: SessionUsage,
     /// The tool calls that the agent was denied.
-    #[serde(default, skip_serializing_if = "DeniedCalls::is_none")]
     pub denied: DeniedCalls,
     pub pulls: BTreeSet<PullId>,
     pub resume: ResumeState,
     /// The last reply of the present attempt's agent, or the reason why its turn failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reply: Option<String>,
     /// Time at which the agent last took a message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
     /// The start of an idle time that has lasted too long, if there is one.
     pub lingers: Option<Timestamp>,
@@ -438,14 +430,6 @@ impl AgentChoice {
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
-}
-
-fn is_nothing(spend: &UsageTotal) -> bool {
-    *spend == UsageTotal::default()
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl Session {

@@ -138,7 +138,6 @@ pub struct FailedMessage {
     /// The whole text of its delivery, actual or intended, by which a late proof is recognized.
     pub text: String,
     /// The delivery that was given up with it; absent if it was never under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<u32>,
 }
 
