@@ -20,24 +20,12 @@ use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, Pull
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    CreateWorkspace {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: WorkspacePlan,
-    },
-    SetUp {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: SetUpPlan,
-    },
-    Launch {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: LaunchPlan,
-    },
+    /// Creates the workspace of a session.
+    CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32, plan: WorkspacePlan },
+    /// Sets a workspace up.
+    SetUp { session: SessionId, attempt: Attempt, tries: u32, plan: SetUpPlan },
+    /// Starts the process of an agent.
+    Launch { session: SessionId, attempt: Attempt, tries: u32, plan: LaunchPlan },
     /// Follows the output of an agent for as long as its process may live.
     Follow {
         session: SessionId,
@@ -47,18 +35,13 @@ pub enum Effect {
         agent: AgentChoice,
         with_launch: Option<String>,
     },
-    Answer {
-        agent: AgentChoice,
-        order: AnswerOrder,
-    },
-    Deliver {
-        agent: AgentChoice,
-        order: DeliverOrder,
-    },
-    CancelTurn {
-        agent: AgentChoice,
-        order: CancelOrder,
-    },
+    /// Gives a person's answer to an agent.
+    Answer { agent: AgentChoice, order: AnswerOrder },
+    /// Delivers a message to an agent.
+    Deliver { agent: AgentChoice, order: DeliverOrder },
+    /// Cancels the running turn of an agent.
+    CancelTurn { agent: AgentChoice, order: CancelOrder },
+    /// Looks at an agent and its workspace.
     Look {
         session: SessionId,
         attempt: Attempt,
@@ -68,6 +51,7 @@ pub enum Effect {
         runtime: String,
         place: WorkspaceLocation,
     },
+    /// Ends the process of an attempt.
     End {
         session: SessionId,
         attempt: Attempt,
@@ -78,11 +62,8 @@ pub enum Effect {
         place: Option<WorkspaceLocation>,
     },
     /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
-    EndStray {
-        session: SessionId,
-        attempt: Attempt,
-        runtime: String,
-    },
+    EndStray { session: SessionId, attempt: Attempt, runtime: String },
+    /// Removes a workspace, if the gate allows it.
     RemoveWorkspace {
         session: SessionId,
         tries: u32,
@@ -101,25 +82,15 @@ pub enum Effect {
         discard: bool,
     },
     /// Sends a notice on one channel, or finds its channels.
-    Notify {
-        notice: Box<Notice>,
-        channel: Option<String>,
-    },
-    RunErrand {
-        errand: Box<Errand>,
-    },
-    TestMerge {
-        order: TestOrder,
-        tries: u32,
-    },
-    Merge {
-        order: MergeOrder,
-        tries: u32,
-    },
+    Notify { notice: Box<Notice>, channel: Option<String> },
+    /// Runs a job.
+    RunErrand { errand: Box<Errand> },
+    /// Tests a merge.
+    TestMerge { order: TestOrder, tries: u32 },
+    /// Merges a pull request.
+    Merge { order: MergeOrder, tries: u32 },
     /// Asks a runtime for all its processes of ours. Wanted by the reconciler, not by any one session.
-    Census {
-        runtime: String,
-    },
+    Census { runtime: String },
 }
 
 /// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.

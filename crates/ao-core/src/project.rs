@@ -154,102 +154,63 @@ pub struct FinishedWork {
 /// Input for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
+    /// Adds the project, or changes its configuration.
     Configure(Box<ProjectConfig>),
+    /// Removes the project.
     Remove,
     /// The policy as the base branch and the configuration have it; none if none is written.
     PolicySeen(Option<Box<Policy>>),
     /// The policy on the base branch is invalid. The previous one stays, and nothing is allowed.
-    PolicyBroken {
-        why: String,
-    },
+    PolicyBroken { why: String },
     /// The changes of the repository that wait for a person's consent.
-    RepositorySeen {
-        suspicions: Vec<RepositorySuspicion>,
-    },
+    RepositorySeen { suspicions: Vec<RepositorySuspicion> },
     /// A freeze may have begun or ended.
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
     /// A person stops all its work: nothing begins by itself any more.
-    StopWork {
-        by: String,
-    },
+    StopWork { by: String },
     /// A person starts it again.
-    StartWork {
-        by: String,
-    },
+    StartWork { by: String },
     /// A failed check has passed on the same commit.
-    Flaked {
-        check: String,
-        signature: String,
-        excerpt: String,
-    },
+    Flaked { check: String, signature: String, excerpt: String },
     /// The result of a check on the base is needed.
-    AskBase {
-        branch: String,
-        check: String,
-        commit: Commit,
-    },
+    AskBase { branch: String, check: String, commit: Commit },
     /// The result of a check on the base.
-    BaseFound {
-        check: String,
-        commit: Commit,
-        verdict: BaseVerdict,
-    },
+    BaseFound { check: String, commit: Commit, verdict: BaseVerdict },
 }
 
 /// Event of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
-    Configured {
-        config: Box<ProjectConfig>,
-    },
+    /// It was added, or its configuration was changed.
+    Configured { config: Box<ProjectConfig> },
+    /// It has another policy, or the same is valid again.
     PolicyChanged {
         policy: Box<Policy>,
         /// None is written: it is the default.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unwritten: bool,
     },
-    PolicyBroken {
-        why: String,
-    },
+    /// The policy on the base branch is invalid.
+    PolicyBroken { why: String },
     /// Changes of the repository wait for a person's consent, or no longer.
-    RepositorySuspected {
-        suspicions: Vec<RepositorySuspicion>,
-    },
+    RepositorySuspected { suspicions: Vec<RepositorySuspicion> },
     /// A freeze has begun or ended, or the offset of its time zone has changed.
-    FreezeTurned {
-        frozen: bool,
-    },
-    Flaked {
-        check: String,
-        signature: String,
-        excerpt: String,
-    },
-    BaseAsked {
-        branch: String,
-        check: String,
-        commit: Commit,
-    },
-    BaseFound {
-        branch: String,
-        check: String,
-        commit: Commit,
-        verdict: BaseVerdict,
-    },
+    FreezeTurned { frozen: bool },
+    /// A failed check has passed on the same commit.
+    Flaked { check: String, signature: String, excerpt: String },
+    /// The result of a check on the base is needed.
+    BaseAsked { branch: String, check: String, commit: Commit },
+    /// The result of a check on the base.
+    BaseFound { branch: String, check: String, commit: Commit, verdict: BaseVerdict },
     /// A person has stopped all its work, so nothing begins by itself.
-    WorkStopped {
-        by: String,
-    },
+    WorkStopped { by: String },
     /// A person has started it again.
-    WorkStarted {
-        by: String,
-    },
+    WorkStarted { by: String },
     /// All its work is done.
-    Completed {
-        finished: FinishedWork,
-    },
+    Completed { finished: FinishedWork },
     /// Changes of the forecast.
     Foreseen {
         /// New clashes.
@@ -264,6 +225,7 @@ pub enum ProjectEvent {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         touched: BTreeMap<SessionId, Vec<String>>,
     },
+    /// It was removed.
     Removed {},
 }
 

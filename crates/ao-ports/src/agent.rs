@@ -105,10 +105,8 @@ pub enum ProcessIo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchPreparation {
-    Run {
-        command: ProgramCommand,
-        conversation: Option<ConversationId>,
-    },
+    /// The runtime starts this command.
+    Run { command: ProgramCommand, conversation: Option<ConversationId> },
     /// The conversation to resume does not exist.
     NothingToResume,
 }
@@ -151,11 +149,10 @@ pub struct FollowOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
+    /// The agent has got the answer.
     Given,
     /// The ask is no longer open. Nothing was written.
-    Gone {
-        why: String,
-    },
+    Gone { why: String },
 }
 
 /// The result of a cancellation.

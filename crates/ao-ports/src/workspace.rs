@@ -49,22 +49,16 @@ pub struct RebaseOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RebaseOutcome {
-    Rebased {
-        head: Commit,
-        /// True if the branch was moved along where it was pushed to.
-        pushed: bool,
-    },
+    /// Rebased. `pushed` if the branch was moved along where it was pushed to.
+    Rebased { head: Commit, pushed: bool },
+    /// The branch has all of the base.
     UpToDate,
     /// The branch has moved, or is no longer checked out there.
     Moved,
     /// An operation is in progress; a later try may succeed.
-    Busy {
-        why: String,
-    },
+    Busy { why: String },
     /// Nothing has changed.
-    Conflict {
-        files: Vec<String>,
-    },
+    Conflict { files: Vec<String> },
 }
 
 impl RemoveOrder {
@@ -138,12 +132,9 @@ pub struct CapturedWorkspace {
 #[serde(rename_all = "snake_case")]
 pub enum RemovalOutcome {
     /// Gone, or was gone already. The rescue ref restores its last state.
-    Removed {
-        rescue: Option<String>,
-    },
-    Kept {
-        reasons: Vec<KeepReason>,
-    },
+    Removed { rescue: Option<String> },
+    /// It stays, for these reasons.
+    Kept { reasons: Vec<KeepReason> },
 }
 
 /// A kind of place where agents work.

@@ -138,81 +138,41 @@ pub struct AgentAbilities {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Phase {
     /// Waits for a slot.
-    Queued {
-        since: Timestamp,
-    },
+    Queued { since: Timestamp },
     /// Its workspace is being created. A stop waits for that, so that nothing unknown is left behind.
-    Preparing {
-        attempt: Attempt,
-        then_stop: Option<SessionOutcome>,
-    },
+    Preparing { attempt: Attempt, then_stop: Option<SessionOutcome> },
     /// Its workspace could not be created; a person has to look.
-    SetupFailed {
-        why: String,
-    },
+    SetupFailed { why: String },
     /// Its process is being started. The same attempt is retried after a failure, because the failed try may have
     /// left a process; a launch is idempotent per attempt.
-    Starting {
-        attempt: Attempt,
-        tries: u32,
-        again_at: Option<Timestamp>,
-        then_stop: Option<SessionOutcome>,
-    },
-    Running {
-        attempt: Attempt,
-        since: Timestamp,
-    },
+    Starting { attempt: Attempt, tries: u32, again_at: Option<Timestamp>, then_stop: Option<SessionOutcome> },
+    /// Its process runs.
+    Running { attempt: Attempt, since: Timestamp },
     /// Its process tree is being ended, for certain, before anything else is done.
-    Stopping {
-        attempt: Attempt,
-        then: AfterStop,
-        tries: u32,
-        again_at: Option<Timestamp>,
-    },
+    Stopping { attempt: Attempt, then: AfterStop, tries: u32, again_at: Option<Timestamp> },
     /// Its process ended unexpectedly and is started again at `at`.
-    Retrying {
-        at: Timestamp,
-        why: String,
-    },
+    Retrying { at: Timestamp, why: String },
     /// Its process has ended; a message or a person can wake it.
-    Exited {
-        at: Timestamp,
-        code: Option<i32>,
-        why: String,
-    },
+    Exited { at: Timestamp, code: Option<i32>, why: String },
     /// Its process was ended while it waited for others, because another session needed its slot; a message or a
     /// person wakes it.
-    Resting {
-        at: Timestamp,
-        why: String,
-    },
-    Ended {
-        outcome: SessionOutcome,
-        at: Timestamp,
-    },
+    Resting { at: Timestamp, why: String },
+    /// It has ended.
+    Ended { outcome: SessionOutcome, at: Timestamp },
 }
 
 /// The next phase of a session once its process is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
-    End {
-        outcome: SessionOutcome,
-    },
+    /// The session ends.
+    End { outcome: SessionOutcome },
     /// Starts again, as the `restarts`th time in a row.
-    Retry {
-        restarts: u32,
-        at: Timestamp,
-        why: String,
-    },
-    Rest {
-        code: Option<i32>,
-        why: String,
-    },
+    Retry { restarts: u32, at: Timestamp, why: String },
+    /// It waits for a message or a person.
+    Rest { code: Option<i32>, why: String },
     /// Its slot is for another session.
-    GiveWay {
-        why: String,
-    },
+    GiveWay { why: String },
 }
 
 /// The outcome of a session.

@@ -60,11 +60,10 @@ pub enum Sender {
 pub enum MessageKind {
     /// The task itself, the first message of a conversation.
     Task,
+    /// A text of a person or another session.
     Text,
     /// News about an incident; combined with other news.
-    News {
-        incident: IncidentKey,
-    },
+    News { incident: IncidentKey },
 }
 
 /// A message in the outbox.
@@ -99,15 +98,12 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum DeliveryStage {
+    /// It is to be written.
     Writing,
-    Written {
-        proof_by: Timestamp,
-    },
+    /// It was written; a proof is due by then.
+    Written { proof_by: Timestamp },
     /// `counts` if the failed try is to be counted; being blocked by a dialog is not a failure.
-    Paused {
-        until: Timestamp,
-        counts: bool,
-    },
+    Paused { until: Timestamp, counts: bool },
 }
 
 /// The messages of a session that are not delivered yet, and recent results.
@@ -144,16 +140,20 @@ pub struct FailedMessage {
 /// The reason why a message waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageWait {
+    /// The agent does not run.
     NotRunning,
+    /// The session is on hold.
     Held,
+    /// The agent works.
     Busy,
+    /// The agent waits for an answer.
     DialogOpen,
+    /// The provider refuses more work.
     Limited,
     /// Nothing is typed at an agent whose state is unknown.
     Unknown,
-    PersonTyping {
-        until: Timestamp,
-    },
+    /// A person types.
+    PersonTyping { until: Timestamp },
 }
 
 /// The next step of an outbox.
