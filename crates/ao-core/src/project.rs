@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::{AutoAssign, SpecialistAgent};
 use crate::budget::{SpendLimits, UsageTotal};
-use crate::forecast::{Clash, ClashSide, ConflictForecast, ForecastConfig};
-use crate::health::{BaseHealth, BaseVerdict, FlakyFailures};
+use crate::forecast::{self, Clash, ClashSide, ConflictForecast, ForecastConfig};
+use crate::health::{BaseHealth, BaseVerdict, FlakyFailures, count_flake};
 use crate::hook::Hook;
 use crate::outside::{QuotedKind, bounded, one_line};
 use crate::policy::Policy;
@@ -361,6 +361,45 @@ impl Project {
             suspicions: vec![],
             forecast: ConflictForecast::default(),
         }
+    }
+
+    /// Folds an event into the project. Returns the time of the policy's next change, if the event may have moved it.
+    pub(crate) fn evolve(&mut self, event: &ProjectEvent, at: Timestamp) -> Option<Option<Timestamp>> {
+        match event {
+            // The state adds, changes and removes projects.
+            ProjectEvent::Configured { .. } | ProjectEvent::Removed {} => {}
+            ProjectEvent::PolicyChanged { policy, unwritten } => {
+                self.policy = (**policy).clone();
+                self.queue.policy_due = false;
+                let edge = policy.next_edge(at);
+                self.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
+                return Some(edge);
+            }
+            ProjectEvent::PolicyBroken { why } => {
+                self.policy_stand.broken = Some(why.clone());
+                self.queue.policy_due = false;
+            }
+            ProjectEvent::RepositorySuspected { suspicions } => self.suspicions.clone_from(suspicions),
+            ProjectEvent::FreezeTurned { .. } => {
+                self.policy_stand.edge = self.policy.next_edge(at);
+                return Some(self.policy_stand.edge);
+            }
+            ProjectEvent::Flaked { check, signature, excerpt } => {
+                count_flake(&mut self.flakes, check, signature, excerpt, at);
+            }
+            ProjectEvent::BaseAsked { branch, check, commit } => self.base.asked(branch, check, commit, at),
+            ProjectEvent::BaseFound { branch, check, commit, verdict } => {
+                self.base.found(branch, check, commit, verdict, at);
+            }
+            ProjectEvent::Foreseen { found, changed, over, touched } => {
+                let fresh = [found.as_slice(), changed].concat();
+                forecast::evolve(&mut self.forecast, &fresh, over, touched, at);
+            }
+            ProjectEvent::WorkStopped { by } => self.stopped = Some(StoppedWork { by: by.clone(), at }),
+            ProjectEvent::WorkStarted { .. } => self.stopped = None,
+            ProjectEvent::Completed { .. } => self.complete = Some(at),
+        }
+        None
     }
 
     /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.
