@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::order::{
+    AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
+};
 use crate::queue::LanePart;
 use crate::session::{AgentChoice, ProcessRef, SessionRole};
 use crate::setup::{Environment, Origin, Setup};
-use crate::workspace::WorkspaceTree;
+use crate::workspace::TreeRef;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
 /// An effect, with all that is needed to run it.
@@ -27,14 +28,7 @@ pub enum Effect {
     /// Starts the process of an agent.
     Launch { session: SessionId, attempt: Attempt, tries: u32, plan: LaunchPlan },
     /// Follows the output of an agent for as long as its process may live.
-    Follow {
-        session: SessionId,
-        attempt: Attempt,
-        process: ProcessRef,
-        conversation: Option<ConversationId>,
-        agent: AgentChoice,
-        with_launch: Option<String>,
-    },
+    Follow { agent: AgentChoice, order: FollowOrder },
     /// Gives a person's answer to an agent.
     Answer { agent: AgentChoice, order: AnswerOrder },
     /// Delivers a message to an agent.
@@ -42,15 +36,7 @@ pub enum Effect {
     /// Cancels the running turn of an agent.
     CancelTurn { agent: AgentChoice, order: CancelOrder },
     /// Looks at an agent and its workspace.
-    Look {
-        session: SessionId,
-        attempt: Attempt,
-        process: Option<ProcessRef>,
-        agent: AgentChoice,
-        conversation: Option<ConversationId>,
-        runtime: String,
-        place: WorkspaceLocation,
-    },
+    Look { agent: AgentChoice, runtime: String, place: WorkspaceLocation, order: LookOrder },
     /// Ends the process of an attempt.
     End {
         session: SessionId,
@@ -64,23 +50,7 @@ pub enum Effect {
     /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
     EndStray { session: SessionId, attempt: Attempt, runtime: String },
     /// Removes a workspace, if the gate allows it.
-    RemoveWorkspace {
-        session: SessionId,
-        tries: u32,
-        project: ProjectId,
-        /// The main checkout of the repository.
-        repository: String,
-        kind: String,
-        /// Absent if creating it failed and its remains are unknown.
-        tree: Option<WorkspaceTree>,
-        branch: String,
-        /// Commands that run in it before it is removed.
-        teardown: Vec<String>,
-        environment: Environment,
-        timeout: Duration,
-        /// Removes it even if it has unsaved work.
-        discard: bool,
-    },
+    RemoveWorkspace { tries: u32, kind: String, order: RemoveOrder },
     /// Sends a notice on one channel, or finds its channels.
     Notify { notice: Box<Notice>, channel: Option<String> },
     /// Runs a job.
@@ -133,12 +103,8 @@ pub struct WorkspacePlan {
 /// The workspace that an agent should be in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceLocation {
-    pub project: ProjectId,
-    /// The main checkout of the repository.
-    pub repository: String,
     pub kind: String,
-    pub tree: Option<WorkspaceTree>,
-    pub branch: String,
+    pub tree: TreeRef,
 }
 
 /// Plan of an agent's launch.
@@ -184,8 +150,8 @@ impl Effect {
             Effect::SetUp { session, attempt, tries, .. } => {
                 EffectKey::SetUp { session: *session, attempt: *attempt, tries: *tries }
             }
-            Effect::Follow { session, attempt, .. } => {
-                EffectKey::Follow { session: *session, attempt: *attempt }
+            Effect::Follow { order, .. } => {
+                EffectKey::Follow { session: order.session, attempt: order.attempt }
             }
             Effect::Answer { order, .. } => {
                 EffectKey::Answer { session: order.session, attempt: order.attempt, number: order.number }
@@ -202,15 +168,15 @@ impl Effect {
             Effect::CancelTurn { order, .. } => {
                 EffectKey::CancelTurn { session: order.session, attempt: order.attempt, number: order.number }
             }
-            Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
+            Effect::Look { order, .. } => EffectKey::Look { session: order.session, attempt: order.attempt },
             Effect::End { session, attempt, tries, .. } => {
                 EffectKey::End { session: *session, attempt: *attempt, tries: *tries }
             }
             Effect::EndStray { session, attempt, .. } => {
                 EffectKey::EndStray { session: *session, attempt: *attempt }
             }
-            Effect::RemoveWorkspace { session, tries, .. } => {
-                EffectKey::RemoveWorkspace { session: *session, tries: *tries }
+            Effect::RemoveWorkspace { order, tries, .. } => {
+                EffectKey::RemoveWorkspace { session: order.tree.session, tries: *tries }
             }
             Effect::Notify { notice, channel } => EffectKey::Notify {
                 notice: notice.id,
@@ -254,9 +220,7 @@ impl EffectKey {
             _ => None,
         }
     }
-}
 
-impl EffectKey {
     /// Returns the session of a lasting effect, which is cancelled once it is no longer wanted.
     ///
     /// All other effects run to their end, because their result is worth knowing.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
-use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder};
-use ao_core::session::{AgentAbilities, ProcessRef};
+use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder};
+use ao_core::session::AgentAbilities;
 use ao_core::setup::SecretRef;
 use ao_core::{Attempt, ConversationId, SessionId};
 use async_trait::async_trait;
@@ -123,26 +123,6 @@ pub enum DeliveryOutcome {
     /// A dialog was open, or a person's draft was in the way. Nothing was typed. The signals are included, because no
     /// other source may have seen them.
     Held { why: String, signals: Vec<Signal> },
-}
-
-/// The agent to look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LookOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: Option<ProcessRef>,
-    pub conversation: Option<ConversationId>,
-}
-
-/// An agent whose output to follow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FollowOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: ProcessRef,
-    pub conversation: Option<ConversationId>,
-    /// The message that it was started with, if that is not proven yet.
-    pub with_launch: Option<String>,
 }
 
 /// The result of an answer.

@@ -33,10 +33,12 @@ mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, AnswerOutcome, Cancelled, CommandFile, DeliveryOutcome, FollowOrder,
-    LaunchPreparation, LookOrder, ProcessIo, ProgramCommand,
+    Agent, AgentError, AnswerOutcome, Cancelled, CommandFile, DeliveryOutcome, LaunchPreparation, ProcessIo,
+    ProgramCommand,
 };
-pub use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::order::{
+    AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
+};
 pub use ao_core::queue::{LandingStrategy, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
@@ -68,6 +70,6 @@ pub use tracker::{
 };
 pub use view::{Frame, TerminalView, ViewOptions};
 pub use workspace::{
-    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
-    RemoveOrder, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
+    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, WorkFound,
+    Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };
