@@ -27,7 +27,6 @@ mod runtimes;
 mod scm;
 pub mod secret;
 mod store;
-mod terminal;
 mod tracker;
 mod view;
 mod workspace;
@@ -63,7 +62,6 @@ pub use scm::{
     ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
-pub use terminal::{OpenOrder, Terminal, TerminalError};
 pub use tracker::{
     HintReceiver, LookHint, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
     TrackerAbilities, TrackerError, Webhook,
