@@ -181,10 +181,15 @@ pub enum PullRefusal {
 impl Pull {
     /// Returns the pull request after this one look, without an owner, to judge facts that were just read.
     pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
+        Pull::new(id, facts.tidied(), facts.observed_at)
+    }
+
+    /// Returns a pull request of which only these facts are known.
+    fn new(id: &PullId, facts: PullFacts, changed_at: Timestamp) -> Pull {
         Pull {
             id: id.clone(),
             owner: None,
-            facts: facts.tidied(),
+            facts,
             failures: BTreeMap::new(),
             runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
@@ -193,7 +198,7 @@ impl Pull {
             made_by_ours: false,
             conflict: None,
             scan: None,
-            changed_at: facts.observed_at,
+            changed_at,
         }
     }
 

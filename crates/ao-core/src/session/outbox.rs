@@ -198,17 +198,7 @@ impl Outbox {
             }
             messages.push(message.clone());
         }
-        let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
-        (!messages.is_empty()).then(|| Delivery {
-            no: self.next_delivery.saturating_add(1),
-            interrupt: false,
-            messages,
-            text,
-            tries: 1,
-            pauses: 0,
-            with_launch,
-            stage,
-        })
+        (!messages.is_empty()).then(|| self.delivery(messages, false, stage, with_launch))
     }
 
     /// Composes the next messages that are delivered together.
@@ -232,17 +222,19 @@ impl Outbox {
                 messages.push(message.clone());
             }
         }
+        Some(self.delivery(messages, first.interrupt, stage, with_launch))
+    }
+
+    fn delivery(
+        &self,
+        messages: Vec<Message>,
+        interrupt: bool,
+        stage: DeliveryStage,
+        with_launch: Option<Attempt>,
+    ) -> Delivery {
+        let no = self.next_delivery.saturating_add(1);
         let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
-        Some(Delivery {
-            no: self.next_delivery.saturating_add(1),
-            interrupt: first.interrupt,
-            messages,
-            text,
-            tries: 1,
-            pauses: 0,
-            with_launch,
-            stage,
-        })
+        Delivery { no, messages, text, interrupt, tries: 1, pauses: 0, with_launch, stage }
     }
 
     /// Returns waiting news about the same incident that newer news would replace.
