@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use ao_core::notice::{Notice, NoticeLevel};
+use ao_core::notice::Notice;
 use ao_ports::{Notifier, NotifierAbilities, NotifyError};
 use async_trait::async_trait;
 
@@ -45,18 +45,12 @@ impl Notifier for TerminalNotifier {
 
 /// Formats the notice on one line. Its text may come from outside, so no control character in it reaches the terminal.
 fn line(notice: &Notice) -> String {
-    let level = match notice.level {
-        NoticeLevel::Info => "info",
-        NoticeLevel::Warning => "warning",
-        NoticeLevel::Action => "action",
-        NoticeLevel::Urgent => "urgent",
-    };
     let words: Vec<&str> = notice
         .text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect();
-    format!("{level}: {}: {}\n", notice.subject, words.join(" "))
+    format!("{}: {}: {}\n", notice.level.word(), notice.subject, words.join(" "))
 }
 
 impl fmt::Debug for TerminalNotifier {
@@ -68,6 +62,7 @@ impl fmt::Debug for TerminalNotifier {
 #[cfg(test)]
 mod tests {
     use ao_core::incident::Subject;
+    use ao_core::notice::NoticeLevel;
     use ao_core::{NoticeId, SessionId};
 
     use super::*;

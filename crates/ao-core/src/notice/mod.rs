@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::incident::{IncidentKey, IncidentKind, Subject};
 use crate::session;
 use crate::state::State;
+use crate::text::word_enum;
 use crate::{Moment, NoticeId, ProjectId, Timestamp};
 
 /// The factor on the number of tries for a channel that names the time of its next try.
@@ -95,14 +96,15 @@ pub enum NoticeHold {
     Burst,
 }
 
-/// The urgency of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeLevel {
-    Info,
-    Warning,
-    Action,
-    Urgent,
+word_enum! {
+    /// The urgency of a notice.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum NoticeLevel {
+        Info = "info",
+        Warning = "warning",
+        Action = "action",
+        Urgent = "urgent",
+    }
 }
 
 /// The latest results of a channel.
