@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use ao_core::incident::IncidentKind;
+use ao_core::reaction::ReactionAction;
 
 use crate::catalog::{PluginCatalog, PluginOptions, PluginSlot};
 use crate::names::nearest;
 use crate::normalize::ConfigMistake;
 use crate::refs;
-use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, HooksConfig, Plugin, Reactions};
+use crate::shape::{BadHours, Channel, Config, EnvConfig, HooksConfig, Plugin, Reactions};
 use crate::tree::ConfigTree;
 
 /// Finds mistakes, and names that no plugin has yet: their configuration loads, and each is refused where it is used.
@@ -359,13 +360,16 @@ impl ConfigChecker<'_> {
             }
             let whole = under.0.get(kind).map_or_else(|| reaction.clone(), |under| under.overlaid(reaction));
             let Some(action) = reaction.action else { continue };
-            if action == ActionName::Run && whole.command.as_deref().is_none_or(|line| line.trim().is_empty())
+            if action == ReactionAction::Run
+                && whole.command.as_deref().is_none_or(|line| line.trim().is_empty())
             {
                 let hint = "add one, such as `command: ./scripts/notify.sh`".to_owned();
                 self.at(&inside("action"), "`run` needs a `command`".into(), Some(hint));
             }
-            let for_pulls =
-                matches!(action, ActionName::Merge | ActionName::Rebase | ActionName::RerunChecks);
+            let for_pulls = matches!(
+                action,
+                ReactionAction::Merge | ReactionAction::Rebase | ReactionAction::RerunChecks
+            );
             if for_pulls && !may_be_about_a_pull(kind) {
                 let what = format!("`{word}` is not about a pull request, so this action is not possible");
                 let hint = "use `send-to-agent`, `notify`, `run` or `escalate` here".to_owned();

@@ -6,18 +6,16 @@ use ao_core::DaemonSettings;
 use ao_core::assign::{self as core_assign, AutoAssign};
 use ao_core::budget::SpendLimits;
 use ao_core::forecast::ForecastConfig;
-use ao_core::incident::IncidentKind;
 use ao_core::notice::NoticeLevel;
 use ao_core::project::{Landing, ProjectConfig};
-use ao_core::queue::{BranchUpdate, LandingStrategy, QueueRules};
-use ao_core::reaction::{self as core, ReactionAction, ReactionPatch};
+use ao_core::queue::{BranchUpdate, QueueRules};
+use ao_core::reaction::ReactionPatches;
 use ao_core::setup::{Environment, IncludeHow, IncludedFiles, PortRange, SecretRef, SecretSource, Setup};
 
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
-    ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
-    MergeQueueConfig, MergeStrategy, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions,
-    Specialist, UpdateName,
+    AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, IncludeMode, MergeQueueConfig, Plugin,
+    PortsConfig, Priority, Project, Reactions, Specialist, UpdateName,
 };
 
 /// The settings of one project, with the defaults filled in.
@@ -51,7 +49,7 @@ impl Config {
     }
 
     /// Returns the reactions to incidents of agents, by the names of tools and specialists.
-    pub fn reactions_of_agents(&self) -> BTreeMap<String, core::ReactionPatches> {
+    pub fn reactions_of_agents(&self) -> BTreeMap<String, ReactionPatches> {
         let mut all = self.agent_reactions.clone();
         for specialist in &self.agents {
             let mine = all.entry(specialist.id.clone()).or_default();
@@ -143,71 +141,6 @@ impl Config {
             notifiers: project.notifiers.as_deref().unwrap_or(&defaults.notifiers),
             session_prefix: project.session_prefix.as_deref().unwrap_or(name),
         })
-    }
-}
-
-impl Reactions {
-    pub fn core(&self) -> core::ReactionPatches {
-        self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
-    }
-
-    /// Returns the way in which changes land, which is configured with the reaction that merges them.
-    pub fn landing(&self) -> Landing {
-        let merges = self.0.get(&IncidentKind::ApprovedAndGreen);
-        Landing {
-            strategy: match merges.and_then(|reaction| reaction.strategy) {
-                None | Some(MergeStrategy::Squash) => LandingStrategy::Squash,
-                Some(MergeStrategy::Merge) => LandingStrategy::Merge,
-                Some(MergeStrategy::Rebase) => LandingStrategy::Rebase,
-            },
-            delete_branch: merges.and_then(|reaction| reaction.delete_after).unwrap_or(false),
-        }
-    }
-}
-
-impl ReactionConfig {
-    /// Converts it to a patch over the default reaction. A number of attempts in `escalateAfter` also bounds the
-    /// retries.
-    pub fn core(&self) -> ReactionPatch {
-        let (attempts, most, escalate_after) = match self.escalate_after {
-            None => (self.retries, None, None),
-            Some(EscalateAfter::Time(time)) => (self.retries, None, Some(time.0)),
-            Some(EscalateAfter::Attempts(most)) => (self.retries.or(Some(most)), Some(most), None),
-        };
-        ReactionPatch {
-            auto: self.auto,
-            action: self.action.map(ActionName::core),
-            attempts,
-            most,
-            escalate_after,
-            message: self.message.clone(),
-            condition: self.condition.clone(),
-            threshold: self.threshold.map(|time| time.0),
-            level: self.priority.map(Priority::core),
-            channel: self.channel.clone(),
-            agent: self.agent.clone(),
-            command: self.command.clone(),
-            timeout: self.timeout.map(|time| time.0),
-            rerun: self.rerun,
-            resolve: self.resolve,
-            cooldown: self.cooldown.map(|time| time.0),
-        }
-    }
-}
-
-impl ActionName {
-    pub fn core(self) -> ReactionAction {
-        match self {
-            ActionName::SendToAgent => ReactionAction::SendToAgent,
-            ActionName::SpawnAgent => ReactionAction::SpawnAgent,
-            ActionName::Notify => ReactionAction::Notify,
-            ActionName::Merge => ReactionAction::Merge,
-            ActionName::RerunChecks => ReactionAction::RerunChecks,
-            ActionName::Rebase => ReactionAction::Rebase,
-            ActionName::Run => ReactionAction::Run,
-            ActionName::Escalate => ReactionAction::Escalate,
-            ActionName::Record => ReactionAction::Record,
-        }
     }
 }
 

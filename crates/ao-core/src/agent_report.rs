@@ -16,35 +16,21 @@ pub enum AgentReport {
     ///
     /// `turn` identifies it, with the same name from every source and at every repetition: a turn proves one message, and
     /// people write "continue" twice.
-    TurnBegan {
-        turn: String,
-        cause: TurnCause,
-    },
+    TurnBegan { turn: String, cause: TurnCause },
     /// The latest turn has ended.
-    TurnEnded {
-        end: TurnEnd,
-    },
+    TurnEnded { end: TurnEnd },
     /// The agent has written a complete text to its user.
-    Reply {
-        text: String,
-    },
+    Reply { text: String },
+    /// A call of a tool was made, has returned or was denied.
     ToolCall(ToolCall),
     /// The plan of the agent, as it stands now.
-    Plan {
-        steps: Vec<PlanStep>,
-    },
+    Plan { steps: Vec<PlanStep> },
     /// The counters of this attempt, as they stand.
-    Usage {
-        spend: UsageTotal,
-    },
+    Usage { spend: UsageTotal },
     /// An ask is open. Reported again, it is the same one, perhaps with more details.
-    Asked {
-        ask: Ask,
-    },
+    Asked { ask: Ask },
     /// An ask was answered elsewhere, or withdrawn.
-    AskClosed {
-        ask: AskId,
-    },
+    AskClosed { ask: AskId },
 }
 
 /// The cause of a turn.
@@ -65,15 +51,14 @@ pub enum TurnCause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
+    /// It was completed.
     Done {},
+    /// It was cancelled.
     Cancelled {},
-    Failed {
-        why: String,
-    },
+    /// It failed, for this reason.
+    Failed { why: String },
     /// The provider refuses more work.
-    Limited {
-        until: Option<Timestamp>,
-    },
+    Limited { until: Option<Timestamp> },
 }
 
 /// A call of a tool.

@@ -6,6 +6,7 @@ use crate::assign;
 use crate::budget;
 use crate::errand::{self, Errand, ErrandEvent, JobOrder, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
+use crate::evidence::{Reading, Signal, SignalSource};
 use crate::incident::{
     self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject,
 };
@@ -467,21 +468,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
             Some(life) => life,
             None => ProcessLife::Gone { code: None },
         };
-        let reading = match life {
-            ProcessLife::Alive { busy } => crate::evidence::Reading::Alive { busy },
-            ProcessLife::Gone { code } => crate::evidence::Reading::Exited { code },
-            ProcessLife::Unheld => crate::evidence::Reading::Unheld,
-            ProcessLife::Unknown => {
-                crate::evidence::Reading::Unreadable { why: "the runtime cannot tell".into() }
-            }
-        };
-        let signal = crate::evidence::Signal {
-            attempt,
-            source: crate::evidence::SignalSource::Process,
-            at: census.began,
-            confidence: crate::evidence::Confidence::High,
-            reading,
-        };
+        let signal = Signal::certain(attempt, SignalSource::Process, census.began, life.into());
         if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
             events.extend(session_events(session.id, seen));
         }
@@ -496,13 +483,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
     for session in held {
         let Phase::Starting { attempt, .. } = session.phase else { continue };
         if counted(session.id, attempt) == Some(ProcessLife::Unheld) {
-            let signal = crate::evidence::Signal {
-                attempt,
-                source: crate::evidence::SignalSource::Process,
-                at: census.began,
-                confidence: crate::evidence::Confidence::High,
-                reading: crate::evidence::Reading::Unheld,
-            };
+            let signal = Signal::certain(attempt, SignalSource::Process, census.began, Reading::Unheld);
             let seen = session::decide(state, session, moment, SessionInput::Signal(signal));
             events.extend(seen.into_iter().flat_map(|seen| session_events(session.id, seen)));
         }

@@ -3,71 +3,41 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
-use crate::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
+use crate::order::{
+    AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
+};
 use crate::queue::LanePart;
 use crate::session::{AgentChoice, ProcessRef, SessionRole};
 use crate::setup::{Environment, Origin, Setup};
-use crate::workspace::WorkspaceTree;
+use crate::workspace::TreeRef;
 use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
 /// An effect, with all that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    CreateWorkspace {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: WorkspacePlan,
-    },
-    SetUp {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: SetUpPlan,
-    },
-    Launch {
-        session: SessionId,
-        attempt: Attempt,
-        tries: u32,
-        plan: LaunchPlan,
-    },
+    /// Creates the workspace of a session.
+    CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32, plan: WorkspacePlan },
+    /// Sets a workspace up.
+    SetUp { session: SessionId, attempt: Attempt, tries: u32, plan: SetUpPlan },
+    /// Starts the process of an agent.
+    Launch { session: SessionId, attempt: Attempt, tries: u32, plan: LaunchPlan },
     /// Follows the output of an agent for as long as its process may live.
-    Follow {
-        session: SessionId,
-        attempt: Attempt,
-        process: ProcessRef,
-        conversation: Option<ConversationId>,
-        agent: AgentChoice,
-        with_launch: Option<String>,
-    },
-    Answer {
-        agent: AgentChoice,
-        order: AnswerOrder,
-    },
-    Deliver {
-        agent: AgentChoice,
-        order: DeliverOrder,
-    },
-    CancelTurn {
-        agent: AgentChoice,
-        order: CancelOrder,
-    },
-    Look {
-        session: SessionId,
-        attempt: Attempt,
-        process: Option<ProcessRef>,
-        agent: AgentChoice,
-        conversation: Option<ConversationId>,
-        runtime: String,
-        place: WorkspaceLocation,
-    },
+    Follow { agent: AgentChoice, order: FollowOrder },
+    /// Gives a person's answer to an agent.
+    Answer { agent: AgentChoice, order: AnswerOrder },
+    /// Delivers a message to an agent.
+    Deliver { agent: AgentChoice, order: DeliverOrder },
+    /// Cancels the running turn of an agent.
+    CancelTurn { agent: AgentChoice, order: CancelOrder },
+    /// Looks at an agent and its workspace.
+    Look { agent: AgentChoice, runtime: String, place: WorkspaceLocation, order: LookOrder },
+    /// Ends the process of an attempt.
     End {
         session: SessionId,
         attempt: Attempt,
@@ -78,48 +48,19 @@ pub enum Effect {
         place: Option<WorkspaceLocation>,
     },
     /// Ends a process that should not exist: one of a replaced attempt, or of an ended session.
-    EndStray {
-        session: SessionId,
-        attempt: Attempt,
-        runtime: String,
-    },
-    RemoveWorkspace {
-        session: SessionId,
-        tries: u32,
-        project: ProjectId,
-        /// The main checkout of the repository.
-        repository: String,
-        kind: String,
-        /// Absent if creating it failed and its remains are unknown.
-        tree: Option<WorkspaceTree>,
-        branch: String,
-        /// Commands that run in it before it is removed.
-        teardown: Vec<String>,
-        environment: Environment,
-        timeout: Duration,
-        /// Removes it even if it has unsaved work.
-        discard: bool,
-    },
+    EndStray { session: SessionId, attempt: Attempt, runtime: String },
+    /// Removes a workspace, if the gate allows it.
+    RemoveWorkspace { tries: u32, kind: String, order: RemoveOrder },
     /// Sends a notice on one channel, or finds its channels.
-    Notify {
-        notice: Box<Notice>,
-        channel: Option<String>,
-    },
-    RunErrand {
-        errand: Box<Errand>,
-    },
-    TestMerge {
-        order: TestOrder,
-        tries: u32,
-    },
-    Merge {
-        order: MergeOrder,
-        tries: u32,
-    },
+    Notify { notice: Box<Notice>, channel: Option<String> },
+    /// Runs a job.
+    RunErrand { errand: Box<Errand> },
+    /// Tests a merge.
+    TestMerge { order: TestOrder, tries: u32 },
+    /// Merges a pull request.
+    Merge { order: MergeOrder, tries: u32 },
     /// Asks a runtime for all its processes of ours. Wanted by the reconciler, not by any one session.
-    Census {
-        runtime: String,
-    },
+    Census { runtime: String },
 }
 
 /// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.
@@ -162,12 +103,8 @@ pub struct WorkspacePlan {
 /// The workspace that an agent should be in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceLocation {
-    pub project: ProjectId,
-    /// The main checkout of the repository.
-    pub repository: String,
     pub kind: String,
-    pub tree: Option<WorkspaceTree>,
-    pub branch: String,
+    pub tree: TreeRef,
 }
 
 /// Plan of an agent's launch.
@@ -213,8 +150,8 @@ impl Effect {
             Effect::SetUp { session, attempt, tries, .. } => {
                 EffectKey::SetUp { session: *session, attempt: *attempt, tries: *tries }
             }
-            Effect::Follow { session, attempt, .. } => {
-                EffectKey::Follow { session: *session, attempt: *attempt }
+            Effect::Follow { order, .. } => {
+                EffectKey::Follow { session: order.session, attempt: order.attempt }
             }
             Effect::Answer { order, .. } => {
                 EffectKey::Answer { session: order.session, attempt: order.attempt, number: order.number }
@@ -231,15 +168,15 @@ impl Effect {
             Effect::CancelTurn { order, .. } => {
                 EffectKey::CancelTurn { session: order.session, attempt: order.attempt, number: order.number }
             }
-            Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
+            Effect::Look { order, .. } => EffectKey::Look { session: order.session, attempt: order.attempt },
             Effect::End { session, attempt, tries, .. } => {
                 EffectKey::End { session: *session, attempt: *attempt, tries: *tries }
             }
             Effect::EndStray { session, attempt, .. } => {
                 EffectKey::EndStray { session: *session, attempt: *attempt }
             }
-            Effect::RemoveWorkspace { session, tries, .. } => {
-                EffectKey::RemoveWorkspace { session: *session, tries: *tries }
+            Effect::RemoveWorkspace { order, tries, .. } => {
+                EffectKey::RemoveWorkspace { session: order.tree.session, tries: *tries }
             }
             Effect::Notify { notice, channel } => EffectKey::Notify {
                 notice: notice.id,
@@ -283,9 +220,7 @@ impl EffectKey {
             _ => None,
         }
     }
-}
 
-impl EffectKey {
     /// Returns the session of a lasting effect, which is cancelled once it is no longer wanted.
     ///
     /// All other effects run to their end, because their result is worth knowing.

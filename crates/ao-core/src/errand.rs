@@ -141,21 +141,13 @@ pub struct ReactionRound {
 /// Input for an errand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandInput {
-    Done {
-        tries: u32,
-        outcome: ErrandOutcome,
-    },
+    /// It was done.
+    Done { tries: u32, outcome: ErrandOutcome },
     /// It failed. If another try may help, `again` is the least time before it.
-    Failed {
-        tries: u32,
-        why: String,
-        again: Option<Duration>,
-    },
+    Failed { tries: u32, why: String, again: Option<Duration> },
     /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
-    InTheWay {
-        tries: u32,
-        why: String,
-    },
+    InTheWay { tries: u32, why: String },
+    /// Its next try is due.
     Due,
 }
 
@@ -177,24 +169,21 @@ pub enum ErrandOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
-    Wanted {
-        errand: Box<Errand>,
-    },
+    /// It is to be done.
+    Wanted { errand: Box<Errand> },
+    /// It is tried again at that time.
     Delayed {
         why: String,
         again_at: Timestamp,
         /// It was tried, and not only held up.
         counts: bool,
     },
+    /// The delay is over.
     Retried {},
-    Done {
-        requester: Requester,
-        outcome: ErrandOutcome,
-    },
-    Failed {
-        requester: Requester,
-        why: String,
-    },
+    /// It was done.
+    Done { requester: Requester, outcome: ErrandOutcome },
+    /// It was given up.
+    Failed { requester: Requester, why: String },
 }
 
 impl JobOrder {

@@ -42,31 +42,18 @@ pub struct StampedEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostEvent {
-    Configured {
-        settings: Box<DaemonSettings>,
-    },
-    MemoryScarce {
-        free_mb: u64,
-    },
-    MemoryEnough {
-        free_mb: u64,
-    },
+    /// The settings were changed.
+    Configured { settings: Box<DaemonSettings> },
+    /// There is too little free memory to start agents.
+    MemoryScarce { free_mb: u64 },
+    /// There is enough free memory again.
+    MemoryEnough { free_mb: u64 },
     /// A process of a session that should have none; it will be ended.
-    StrayFound {
-        session: SessionId,
-        attempt: Attempt,
-        runtime: String,
-    },
-    StrayEnded {
-        session: SessionId,
-        attempt: Attempt,
-    },
+    StrayFound { session: SessionId, attempt: Attempt, runtime: String },
+    /// Such a process has ended.
+    StrayEnded { session: SessionId, attempt: Attempt },
     /// So many processes vanished at once that the look is considered faulty.
-    CensusDoubted {
-        runtime: String,
-        missing: u32,
-        expected: u32,
-    },
+    CensusDoubted { runtime: String, missing: u32, expected: u32 },
 }
 
 /// Event of an account with a provider.

@@ -101,10 +101,8 @@ pub struct ConflictForecast {
     /// The clashes, sorted by their sides.
     pub clashes: Vec<Clash>,
     /// The files that each session has changed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<SessionId, Vec<String>>,
     /// Recent clashes that are over, to distinguish a new clash from one that flickers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     over: Vec<Over>,
 }
 
@@ -124,10 +122,6 @@ pub struct Collision {
 }
 
 impl ConflictForecast {
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == ConflictForecast::default()
-    }
-
     fn find(&self, a: &ClashSide, b: &ClashSide) -> Option<&Clash> {
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
         let at = self.clashes.binary_search_by(|clash| (&clash.a, &clash.b).cmp(&(a, b)));

@@ -61,15 +61,12 @@ pub struct BaseCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseVerdict {
+    /// It passes.
     Green {},
-    Red {
-        signature: String,
-        excerpt: String,
-    },
+    /// It fails.
+    Red { signature: String, excerpt: String },
     /// It could not be run. This holds no agent up.
-    Unknown {
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 /// A base as one failed pull request sees it.

@@ -18,6 +18,25 @@ pub struct BadId {
     pub example: &'static str,
 }
 
+/// Converts an id to its text and back, for serde.
+macro_rules! stored_as_text {
+    ($name:ident) => {
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+    };
+}
+
 macro_rules! number_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {
         $(#[$doc])*
@@ -28,12 +47,6 @@ macro_rules! number_id {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!($prefix, "{:x}"), self.0)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.to_string()
             }
         }
 
@@ -50,13 +63,7 @@ macro_rules! number_id {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = BadId;
-
-            fn try_from(text: String) -> Result<Self, BadId> {
-                text.parse()
-            }
-        }
+        stored_as_text!($name);
     };
 }
 
@@ -101,12 +108,6 @@ macro_rules! child_id {
             }
         }
 
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.to_string()
-            }
-        }
-
         impl FromStr for $name {
             type Err = BadId;
 
@@ -119,13 +120,7 @@ macro_rules! child_id {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = BadId;
-
-            fn try_from(text: String) -> Result<Self, BadId> {
-                text.parse()
-            }
-        }
+        stored_as_text!($name);
     };
 }
 

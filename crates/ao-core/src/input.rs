@@ -20,81 +20,46 @@ use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, T
 /// An input of the core, which `decide` turns into events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
+    /// The settings of the daemon.
     Configure(Box<DaemonSettings>),
-    Project {
-        project: ProjectId,
-        input: ProjectInput,
-    },
-    Budget {
-        budget: BudgetScope,
-        input: BudgetInput,
-    },
-    Task {
-        task: TaskId,
-        facts: Box<TaskFacts>,
-    },
+    /// For a project.
+    Project { project: ProjectId, input: ProjectInput },
+    /// For a budget that several sessions share.
+    Budget { budget: BudgetScope, input: BudgetInput },
+    /// A task as the tracker has it.
+    Task { task: TaskId, facts: Box<TaskFacts> },
+    /// Makes a session.
     Spawn(Box<SpawnRequest>),
-    Session {
-        session: SessionId,
-        input: SessionInput,
-    },
-    Pull {
-        pull: PullId,
-        input: PullInput,
-    },
-    Queue {
-        project: ProjectId,
-        input: QueueInput,
-    },
-    Incident {
-        key: IncidentKey,
-        input: IncidentInput,
-    },
-    Notice {
-        notice: NoticeId,
-        input: NoticeInput,
-    },
-    Errand {
-        errand: ErrandId,
-        input: ErrandInput,
-    },
+    /// For a session.
+    Session { session: SessionId, input: SessionInput },
+    /// For a pull request.
+    Pull { pull: PullId, input: PullInput },
+    /// For the merge queues of a project.
+    Queue { project: ProjectId, input: QueueInput },
+    /// For an incident.
+    Incident { key: IncidentKey, input: IncidentInput },
+    /// For a notice.
+    Notice { notice: NoticeId, input: NoticeInput },
+    /// For a job.
+    Errand { errand: ErrandId, input: ErrandInput },
     /// An errand is to be done. While one with the same key is open, a second is the same.
-    Order {
-        key: String,
-        order: Box<JobOrder>,
-        requester: Requester,
-    },
+    Order { key: String, order: Box<JobOrder>, requester: Requester },
     /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
-    Forecast {
-        project: ProjectId,
-        clashes: Vec<Clash>,
-        touched: BTreeMap<SessionId, Vec<String>>,
-    },
+    Forecast { project: ProjectId, clashes: Vec<Clash>, touched: BTreeMap<SessionId, Vec<String>> },
     /// Free memory on the host that runs the agents.
-    Host {
-        free_mb: u64,
-    },
+    Host { free_mb: u64 },
     /// The processes that a runtime runs for us.
     Census(Census),
     /// An account may not be used until then.
-    AccountLimited {
-        account: String,
-        until: Timestamp,
-    },
-    AccountDue {
-        account: String,
-    },
+    AccountLimited { account: String, until: Timestamp },
+    /// The limit of an account may be over.
+    AccountDue { account: String },
     /// A process that should not exist has ended.
-    StrayEnded {
-        session: SessionId,
-        attempt: Attempt,
-    },
+    StrayEnded { session: SessionId, attempt: Attempt },
     /// Notify a person, once per key.
     Tell(Box<NewNotice>),
     /// The day has ended, and its digest is due. Sent once per day.
-    Digest {
-        day: String,
-    },
+    Digest { day: String },
     /// A custom event has happened, or has new content.
     Raise {
         subject: Subject,
@@ -105,11 +70,7 @@ pub enum Input {
         detail: String,
     },
     /// A custom event is over.
-    Clear {
-        subject: Subject,
-        kind: IncidentKind,
-        problem: String,
-    },
+    Clear { subject: Subject, kind: IncidentKind, problem: String },
     /// Compare the problems of a subject with its open incidents.
     Review(Subject),
     /// Give free slots to those that wait.
@@ -155,13 +116,12 @@ pub struct CountedProcess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessLife {
-    Alive {
-        busy: bool,
-    },
-    Gone {
-        code: Option<i32>,
-    },
+    /// It lives, and uses the processor or not.
+    Alive { busy: bool },
+    /// It has ended. There is no code if a signal ended it.
+    Gone { code: Option<i32> },
     /// It lives, but its holder is gone for certain: its terminal or pipes cannot be read or written any more.
     Unheld,
+    /// It is unknown.
     Unknown,
 }

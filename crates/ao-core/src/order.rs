@@ -1,9 +1,13 @@
-//! Orders that effects carry to the agent and SCM ports.
+//! Orders that effects carry to the ports of agents, workspaces and the SCM.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::queue::{LandingStrategy, LanePart};
 use crate::session::ProcessRef;
+use crate::setup::Environment;
+use crate::workspace::{KeepReason, TreeFacts, TreeRef, reasons_against_discard, reasons_to_keep};
 use crate::{AskId, Attempt, Commit, ConversationId, PullId, SessionId};
 
 /// A message for an agent.
@@ -52,6 +56,55 @@ pub struct CancelOrder {
     pub number: u32,
 }
 
+/// The agent to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: Option<ProcessRef>,
+    pub conversation: Option<ConversationId>,
+}
+
+/// An agent whose output to follow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: ProcessRef,
+    pub conversation: Option<ConversationId>,
+    /// The message that it was started with, if that is not proven yet.
+    pub with_launch: Option<String>,
+}
+
+/// An order to remove a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoveOrder {
+    pub tree: TreeRef,
+    /// Commands that run in it before it is removed, once the gate has no reason to keep it.
+    pub teardown: Vec<String>,
+    /// The environment of these commands.
+    pub environment: Environment,
+    pub timeout: Duration,
+    /// True if a process of a runtime lives in it, as the caller has found out just before; absent if that is unknown.
+    pub lived_in: Option<bool>,
+    /// Removes it even if it has unsaved work, which a person discards. A rescue ref keeps its last state.
+    pub discard: bool,
+}
+
+impl RemoveOrder {
+    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go. Both what the adapter has found
+    /// and what the runtimes have reported can keep it.
+    pub fn reasons(&self, facts: &TreeFacts) -> Vec<KeepReason> {
+        let process_inside = match (facts.process_inside, self.lived_in) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        };
+        let facts = TreeFacts { process_inside, ..facts.clone() };
+        if self.discard { reasons_against_discard(&facts) } else { reasons_to_keep(&facts) }
+    }
+}
+
 /// A merge to be tested: the tree that would land.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestOrder {
@@ -59,12 +112,10 @@ pub struct TestOrder {
     pub head: Commit,
     pub base: Commit,
     /// Pull requests that are merged into the base before it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<LanePart>,
     /// The way in which all of them would land.
     pub strategy: LandingStrategy,
     /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
     /// Run the checks. Without, only the tree that would land is worked out, if there can be one.
     pub checks: bool,
@@ -77,7 +128,6 @@ pub struct MergeOrder {
     pub head: Commit,
     pub base: Commit,
     /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<LanePart>,
     /// The tree of the base once all of them have landed.
     pub tree: String,

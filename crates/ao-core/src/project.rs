@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::{AutoAssign, SpecialistAgent};
 use crate::budget::{SpendLimits, UsageTotal};
-use crate::forecast::{Clash, ClashSide, ConflictForecast, ForecastConfig};
-use crate::health::{BaseHealth, BaseVerdict, FlakyFailures};
+use crate::forecast::{self, Clash, ClashSide, ConflictForecast, ForecastConfig};
+use crate::health::{BaseHealth, BaseVerdict, FlakyFailures, count_flake};
 use crate::hook::Hook;
 use crate::outside::{QuotedKind, bounded, one_line};
 use crate::policy::Policy;
@@ -91,7 +91,6 @@ impl Landing {
 pub struct Project {
     pub config: ProjectConfig,
     /// Set while all its work is stopped: no task begins by itself until a person starts it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedWork>,
     /// Results of its workers since it was last complete.
     pub finished: FinishedWork,
@@ -100,23 +99,19 @@ pub struct Project {
     /// The last policy that was valid.
     pub policy: Policy,
     /// State of the policy beside its content.
-    #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
     pub policy_stand: PolicyStand,
     /// The queue of its default branch.
     pub queue: MergeQueue,
     /// The queues of other branches, while something is requested to land on them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_queues: BTreeMap<String, MergeQueue>,
     /// The flaky failures of its checks.
-    #[serde(default, skip_serializing_if = "FlakyFailures::is_empty", with = "crate::keyed")]
+    #[serde(with = "crate::keyed")]
     pub flakes: FlakyFailures,
     /// Results of the failed checks on its base.
     pub base: BaseHealth,
     /// Changes of its repository that wait for a person's consent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicions: Vec<RepositorySuspicion>,
     /// The clashes that are predicted.
-    #[serde(default, skip_serializing_if = "ConflictForecast::is_empty")]
     pub forecast: ConflictForecast,
 }
 
@@ -144,17 +139,9 @@ pub struct PolicyStand {
     /// The policy was written, and is not the default.
     pub written: bool,
     /// The reason why the one on the base branch cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
     /// Time at which a freeze may begin or end next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Timestamp>,
-}
-
-impl PolicyStand {
-    fn is_plain(&self) -> bool {
-        *self == PolicyStand::default()
-    }
 }
 
 /// Results of workers: their number, and what they used up.
@@ -170,102 +157,63 @@ pub struct FinishedWork {
 /// Input for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
+    /// Adds the project, or changes its configuration.
     Configure(Box<ProjectConfig>),
+    /// Removes the project.
     Remove,
     /// The policy as the base branch and the configuration have it; none if none is written.
     PolicySeen(Option<Box<Policy>>),
     /// The policy on the base branch is invalid. The previous one stays, and nothing is allowed.
-    PolicyBroken {
-        why: String,
-    },
+    PolicyBroken { why: String },
     /// The changes of the repository that wait for a person's consent.
-    RepositorySeen {
-        suspicions: Vec<RepositorySuspicion>,
-    },
+    RepositorySeen { suspicions: Vec<RepositorySuspicion> },
     /// A freeze may have begun or ended.
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
     /// A person stops all its work: nothing begins by itself any more.
-    StopWork {
-        by: String,
-    },
+    StopWork { by: String },
     /// A person starts it again.
-    StartWork {
-        by: String,
-    },
+    StartWork { by: String },
     /// A failed check has passed on the same commit.
-    Flaked {
-        check: String,
-        signature: String,
-        excerpt: String,
-    },
+    Flaked { check: String, signature: String, excerpt: String },
     /// The result of a check on the base is needed.
-    AskBase {
-        branch: String,
-        check: String,
-        commit: Commit,
-    },
+    AskBase { branch: String, check: String, commit: Commit },
     /// The result of a check on the base.
-    BaseFound {
-        check: String,
-        commit: Commit,
-        verdict: BaseVerdict,
-    },
+    BaseFound { check: String, commit: Commit, verdict: BaseVerdict },
 }
 
 /// Event of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
-    Configured {
-        config: Box<ProjectConfig>,
-    },
+    /// It was added, or its configuration was changed.
+    Configured { config: Box<ProjectConfig> },
+    /// It has another policy, or the same is valid again.
     PolicyChanged {
         policy: Box<Policy>,
         /// None is written: it is the default.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unwritten: bool,
     },
-    PolicyBroken {
-        why: String,
-    },
+    /// The policy on the base branch is invalid.
+    PolicyBroken { why: String },
     /// Changes of the repository wait for a person's consent, or no longer.
-    RepositorySuspected {
-        suspicions: Vec<RepositorySuspicion>,
-    },
+    RepositorySuspected { suspicions: Vec<RepositorySuspicion> },
     /// A freeze has begun or ended, or the offset of its time zone has changed.
-    FreezeTurned {
-        frozen: bool,
-    },
-    Flaked {
-        check: String,
-        signature: String,
-        excerpt: String,
-    },
-    BaseAsked {
-        branch: String,
-        check: String,
-        commit: Commit,
-    },
-    BaseFound {
-        branch: String,
-        check: String,
-        commit: Commit,
-        verdict: BaseVerdict,
-    },
+    FreezeTurned { frozen: bool },
+    /// A failed check has passed on the same commit.
+    Flaked { check: String, signature: String, excerpt: String },
+    /// The result of a check on the base is needed.
+    BaseAsked { branch: String, check: String, commit: Commit },
+    /// The result of a check on the base.
+    BaseFound { branch: String, check: String, commit: Commit, verdict: BaseVerdict },
     /// A person has stopped all its work, so nothing begins by itself.
-    WorkStopped {
-        by: String,
-    },
+    WorkStopped { by: String },
     /// A person has started it again.
-    WorkStarted {
-        by: String,
-    },
+    WorkStarted { by: String },
     /// All its work is done.
-    Completed {
-        finished: FinishedWork,
-    },
+    Completed { finished: FinishedWork },
     /// Changes of the forecast.
     Foreseen {
         /// New clashes.
@@ -280,6 +228,7 @@ pub enum ProjectEvent {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         touched: BTreeMap<SessionId, Vec<String>>,
     },
+    /// It was removed.
     Removed {},
 }
 
@@ -415,6 +364,45 @@ impl Project {
             suspicions: vec![],
             forecast: ConflictForecast::default(),
         }
+    }
+
+    /// Folds an event into the project. Returns the time of the policy's next change, if the event may have moved it.
+    pub(crate) fn evolve(&mut self, event: &ProjectEvent, at: Timestamp) -> Option<Option<Timestamp>> {
+        match event {
+            // The state adds, changes and removes projects.
+            ProjectEvent::Configured { .. } | ProjectEvent::Removed {} => {}
+            ProjectEvent::PolicyChanged { policy, unwritten } => {
+                self.policy = (**policy).clone();
+                self.queue.policy_due = false;
+                let edge = policy.next_edge(at);
+                self.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
+                return Some(edge);
+            }
+            ProjectEvent::PolicyBroken { why } => {
+                self.policy_stand.broken = Some(why.clone());
+                self.queue.policy_due = false;
+            }
+            ProjectEvent::RepositorySuspected { suspicions } => self.suspicions.clone_from(suspicions),
+            ProjectEvent::FreezeTurned { .. } => {
+                self.policy_stand.edge = self.policy.next_edge(at);
+                return Some(self.policy_stand.edge);
+            }
+            ProjectEvent::Flaked { check, signature, excerpt } => {
+                count_flake(&mut self.flakes, check, signature, excerpt, at);
+            }
+            ProjectEvent::BaseAsked { branch, check, commit } => self.base.asked(branch, check, commit, at),
+            ProjectEvent::BaseFound { branch, check, commit, verdict } => {
+                self.base.found(branch, check, commit, verdict, at);
+            }
+            ProjectEvent::Foreseen { found, changed, over, touched } => {
+                let fresh = [found.as_slice(), changed].concat();
+                forecast::evolve(&mut self.forecast, &fresh, over, touched, at);
+            }
+            ProjectEvent::WorkStopped { by } => self.stopped = Some(StoppedWork { by: by.clone(), at }),
+            ProjectEvent::WorkStarted { .. } => self.stopped = None,
+            ProjectEvent::Completed { .. } => self.complete = Some(at),
+        }
+        None
     }
 
     /// Counts a worker that has ended. A part of its spending may have been counted at an earlier end.

@@ -73,12 +73,7 @@ impl Refusal {
         wish: &'static str,
         why: &'static str,
     ) -> Refusal {
-        let word = serde_json::to_value(session.status(now).word).expect("a status is a word");
-        Refusal::NotNow {
-            name: session.spec.name.clone(),
-            status: word.as_str().unwrap_or_default().to_owned(),
-            wish,
-            why,
-        }
+        let (name, status) = (session.spec.name.clone(), session.status(now).word.word());
+        Refusal::NotNow { name, status, wish, why }
     }
 }

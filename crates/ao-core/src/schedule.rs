@@ -13,50 +13,36 @@ use crate::{ProjectId, SessionId, TaskId, Timestamp};
 /// The obstacle that a queued session, or a task without a session, waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    Cap {
-        max: u32,
-    },
-    ProjectCap {
-        max: u32,
-    },
+    /// The host already runs its maximum of sessions.
+    Cap { max: u32 },
+    /// The project already runs its maximum of sessions.
+    ProjectCap { max: u32 },
     /// The specialist already runs its maximum of sessions.
-    SpecialistCap {
-        id: String,
-        max: u32,
-    },
-    Memory {
-        free_mb: u64,
-    },
+    SpecialistCap { id: String, max: u32 },
+    /// There is too little free memory.
+    Memory { free_mb: u64 },
+    /// Another task has to be done first.
     BlockedBy(TaskId),
+    /// It is on hold, for this reason.
     Held(String),
+    /// The provider refuses this account.
     Account(String),
     /// Every port that it could have is leased to these.
-    Ports {
-        holders: Vec<SessionId>,
-    },
+    Ports { holders: Vec<SessionId> },
     /// The hooks that may object to its start are being asked.
     Asked,
     /// Its task names files that another session is changing.
-    Collides {
-        with: SessionId,
-        files: Vec<String>,
-    },
+    Collides { with: SessionId, files: Vec<String> },
     /// The author of the task may not set agents to work.
-    Untrusted {
-        author: String,
-    },
+    Untrusted { author: String },
     /// No specialist matches the task, and only specialists may work.
     NoSpecialist,
     /// The task could not be assigned to an agent.
-    NotAssigned {
-        why: String,
-    },
+    NotAssigned { why: String },
     /// The task already had its session; a person has to start another one.
     Worked,
     /// A person has stopped all work of the project.
-    Stopped {
-        by: String,
-    },
+    Stopped { by: String },
     /// Its session is being created.
     Begun,
 }

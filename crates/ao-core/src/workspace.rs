@@ -36,13 +36,13 @@ pub enum WorkspaceState {
     None,
     /// Creating it failed, and may have left files. Until those are removed, its branch is not free.
     Doubtful,
+    /// It exists.
     Ready,
     /// Its removal was requested; the gate decides.
     Removing,
     /// The gate refused its removal, for these reasons.
-    Kept {
-        reasons: Vec<KeepReason>,
-    },
+    Kept { reasons: Vec<KeepReason> },
+    /// It was removed.
     Removed,
 }
 

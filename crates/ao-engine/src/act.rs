@@ -16,9 +16,8 @@ use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, CensusEntry, CreatedWorkspace, DeliverOrder,
-    DeliveryOutcome, EndOrder, ErrandError, FollowOrder, LaunchPreparation, LookOrder, MergeOrder,
-    MergeOutcome, ProcessRef, RemovalOutcome, RemoveOrder, Reporter, RuntimeError, StartSpec, TestOrder,
-    TreeRef, WorkspaceDrift, WorkspaceError,
+    DeliveryOutcome, EndOrder, ErrandError, LaunchPreparation, MergeOrder, MergeOutcome, ProcessRef,
+    RemovalOutcome, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, WorkspaceDrift, WorkspaceError,
 };
 
 use crate::notify;
@@ -26,7 +25,13 @@ use crate::set_up::set_up_elsewhere;
 use crate::slots::AdapterSet;
 
 /// The reason of a failure; the effect's key identifies what failed.
-type Failure = String;
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(err: E) -> Failure {
+        Failure(err.to_string())
+    }
+}
 
 /// Runs an effect and returns its results.
 pub(crate) async fn run(
@@ -38,12 +43,12 @@ pub(crate) async fn run(
     let key = effect.key();
     match perform(effect, slots, now, reporter).await {
         Ok(inputs) => inputs,
-        Err(why) => failed(key, why),
+        Err(Failure(why)) => failed(key, why),
     }
 }
 
 /// Returns the inputs that a failed effect leads to.
-pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
+pub(crate) fn failed(key: EffectKey, why: String) -> Vec<Input> {
     tracing::warn!(effect = %key, why, "effect failed");
     if let Some(session) = key.session() {
         return vec![Input::Session { session, input: SessionInput::Failed { effect: key, why } }];
@@ -76,14 +81,14 @@ async fn perform(
 ) -> Result<Vec<Input>, Failure> {
     match effect {
         Effect::CreateWorkspace { session, attempt, plan, .. } => {
-            let workspace = slots.workspace(&plan.kind).map_err(text)?;
-            let made = workspace.create(session, attempt, &plan).await.map_err(text)?;
+            let workspace = slots.workspace(&plan.kind)?;
+            let made = workspace.create(session, attempt, &plan).await?;
             let CreatedWorkspace { path, base, as_found } = made;
             Ok(tell(session, SessionInput::WorkspaceReady { attempt, path, base, as_found }))
         }
         Effect::SetUp { session, attempt, plan, .. } => {
-            let workspace = slots.workspace(&plan.kind).map_err(text)?;
-            let runtime = slots.runtime(&plan.runtime).map_err(text)?;
+            let workspace = slots.workspace(&plan.kind)?;
+            let runtime = slots.runtime(&plan.runtime)?;
             let done = match runtime.abilities().shares_files {
                 true => workspace.set_up(session, attempt, &plan).await,
                 false => set_up_elsewhere(workspace, runtime, (session, attempt), plan).await,
@@ -95,14 +100,14 @@ async fn perform(
                     Err(err @ WorkspaceError::SetupFailed { .. }) => {
                         SessionInput::SetupFailed { attempt, why: err.to_string() }
                     }
-                    Err(err) => return Err(text(err)),
+                    Err(err) => return Err(err.into()),
                 },
             ))
         }
         Effect::Launch { session, attempt, plan, .. } => {
-            let agent = slots.agent(&plan.agent.name).map_err(text)?;
-            let runtime = slots.runtime(&plan.runtime).map_err(text)?;
-            match agent.prepare(session, attempt, &plan).await.map_err(text)? {
+            let agent = slots.agent(&plan.agent.name)?;
+            let runtime = slots.runtime(&plan.runtime)?;
+            match agent.prepare(session, attempt, &plan).await? {
                 LaunchPreparation::NothingToResume => {
                     Ok(tell(session, SessionInput::ConversationGone { attempt }))
                 }
@@ -125,17 +130,17 @@ async fn perform(
                             Err(RuntimeError::PortTaken { port }) => {
                                 SessionInput::PortTaken { attempt, port }
                             }
-                            Err(err) => return Err(text(err)),
+                            Err(err) => return Err(err.into()),
                         },
                     ))
                 }
             }
         }
         Effect::Deliver { agent, order } => {
-            let agent = slots.agent(&agent.name).map_err(text)?;
+            let agent = slots.agent(&agent.name)?;
             let DeliverOrder { session, attempt, delivery, tries, .. } = order;
             let written = SessionInput::Written { attempt, delivery, tries };
-            Ok(match agent.deliver(&order).await.map_err(text)? {
+            Ok(match agent.deliver(&order).await? {
                 DeliveryOutcome::Written => tell(session, written),
                 // The proof first; the write itself is then no news.
                 DeliveryOutcome::Taken { turn, text } => {
@@ -153,87 +158,56 @@ async fn perform(
                 }
             })
         }
-        Effect::Follow { session, attempt, process, conversation, agent, with_launch } => {
-            let agent = slots.agent(&agent.name).map_err(text)?;
-            agent
-                .follow(&FollowOrder { session, attempt, process, conversation, with_launch }, reporter)
-                .await;
+        Effect::Follow { agent, order } => {
+            slots.agent(&agent.name)?.follow(&order, reporter).await;
             Ok(vec![])
         }
         Effect::Answer { agent, order } => {
-            let agent = slots.agent(&agent.name).map_err(text)?;
+            let agent = slots.agent(&agent.name)?;
             let AnswerOrder { session, attempt, number, .. } = order;
             Ok(tell(
                 session,
-                match agent.answer(&order).await.map_err(text)? {
+                match agent.answer(&order).await? {
                     AnswerOutcome::Given => SessionInput::Answered { attempt, number },
                     AnswerOutcome::Gone { why } => SessionInput::NotAnswered { attempt, number, why },
                 },
             ))
         }
         Effect::CancelTurn { agent, order } => {
-            let agent = slots.agent(&agent.name).map_err(text)?;
+            let agent = slots.agent(&agent.name)?;
             let CancelOrder { session, attempt, number, .. } = order;
-            let cut = agent.cancel(&order).await.map_err(text)? == Cancelled::Cut;
+            let cut = agent.cancel(&order).await? == Cancelled::Cut;
             Ok(tell(session, SessionInput::TurnCancelled { attempt, number, cut }))
         }
-        Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
-            let agent = slots.agent(&agent.name).map_err(text)?;
-            let (drift, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
-            let order = LookOrder { session, attempt, process, conversation };
-            let signals = agent.look(&order).await.map_err(text)?;
-            let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
-            inputs.extend(tell(session, SessionInput::Drift { attempt, drift }));
-            inputs.extend(
-                stand
-                    .into_iter()
-                    .flat_map(|stand| tell(session, SessionInput::CheckedOut { checked_out: stand })),
-            );
-            Ok(inputs)
+        Effect::Look { agent, runtime, place, order } => {
+            let (session, attempt) = (order.session, order.attempt);
+            let agent = slots.agent(&agent.name)?;
+            let (drift, stand) = whereabouts(slots, &runtime, order.process.as_ref(), &place).await;
+            let signals = agent.look(&order).await?;
+            let seen = [SessionInput::Looked { attempt, signals }, SessionInput::Drift { attempt, drift }];
+            let checked_out = stand.map(|checked_out| SessionInput::CheckedOut { checked_out });
+            Ok(seen.into_iter().chain(checked_out).map(|input| Input::Session { session, input }).collect())
         }
         Effect::End { session, attempt, process, runtime, place, .. } => {
-            slots
-                .runtime(&runtime)
-                .map_err(text)?
-                .end(&EndOrder { session, attempt, process })
-                .await
-                .map_err(text)?;
-            if let Some(WorkspaceLocation { kind, tree: Some(tree), .. }) = place {
-                let workspace = slots.workspace(&kind).map_err(text)?;
-                workspace.end_programs(session, &tree.path).await.map_err(text)?;
+            slots.runtime(&runtime)?.end(&EndOrder { session, attempt, process }).await?;
+            if let Some(WorkspaceLocation { kind, tree: TreeRef { recorded: Some(tree), .. } }) = place {
+                slots.workspace(&kind)?.end_programs(session, &tree.path).await?;
             }
             Ok(tell(session, SessionInput::ProcessEnded { attempt }))
         }
         Effect::EndStray { session, attempt, runtime } => {
             let order = EndOrder { session, attempt, process: None };
-            slots.runtime(&runtime).map_err(text)?.end(&order).await.map_err(text)?;
+            slots.runtime(&runtime)?.end(&order).await?;
             Ok(vec![Input::StrayEnded { session, attempt }])
         }
-        Effect::RemoveWorkspace {
-            session,
-            tries,
-            project,
-            repository,
-            kind,
-            tree,
-            branch,
-            teardown,
-            environment,
-            timeout,
-            discard,
-        } => {
-            let tree = TreeRef { session, project, repository, recorded: tree, branch };
+        Effect::RemoveWorkspace { tries, kind, mut order } => {
             // Just before: a process may have been started there since the removal was ordered.
-            let lived_in = slots.runtimes.live_in(&tree).await.map_err(text)?;
-            let order = RemoveOrder { tree, teardown, environment, timeout, lived_in, discard };
-            let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
-            Ok(tell(
-                session,
-                match removal {
-                    RemovalOutcome::Removed { rescue } => SessionInput::WorkspaceRemoved { tries, rescue },
-                    RemovalOutcome::Kept { reasons } => SessionInput::WorkspaceKept { tries, reasons },
-                },
-            ))
+            order.lived_in = slots.runtimes.live_in(&order.tree).await?;
+            let input = match slots.workspace(&kind)?.remove(&order).await? {
+                RemovalOutcome::Removed { rescue } => SessionInput::WorkspaceRemoved { tries, rescue },
+                RemovalOutcome::Kept { reasons } => SessionInput::WorkspaceKept { tries, reasons },
+            };
+            Ok(tell(order.tree.session, input))
         }
         Effect::Notify { notice, channel } => {
             let input = match channel {
@@ -263,14 +237,14 @@ async fn perform(
         }
         Effect::TestMerge { order, .. } => {
             let project = order.pull.project.clone();
-            let result = slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)?;
+            let result = slots.scm(&project)?.test(&order).await?;
             let TestOrder { pull, head, base, ahead, checks, .. } = order;
             let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
             Ok(vec![Input::Queue { project, input }])
         }
         Effect::Merge { order, .. } => {
             let project = order.pull.project.clone();
-            let outcome = slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)?;
+            let outcome = slots.scm(&project)?.merge(&order).await?;
             let MergeOrder { pull, head, base, delete_branch, .. } = order;
             let input = match outcome {
                 MergeOutcome::Merged { commit, tip, branch_left, with } => {
@@ -285,7 +259,7 @@ async fn perform(
             Ok(vec![Input::Queue { project, input }])
         }
         Effect::Census { runtime } => {
-            let seen = slots.runtime(&runtime).map_err(text)?.census().await.map_err(text)?;
+            let seen = slots.runtime(&runtime)?.census().await?;
             let counted = |entry: CensusEntry| CountedProcess {
                 session: entry.session,
                 attempt: entry.attempt,
@@ -302,23 +276,19 @@ async fn perform(
 async fn whereabouts(
     slots: &AdapterSet,
     runtime: &str,
-    session: SessionId,
     process: Option<&ProcessRef>,
-    place: WorkspaceLocation,
+    place: &WorkspaceLocation,
 ) -> (Option<String>, Option<CheckedOut>) {
-    let WorkspaceLocation { project, repository, kind, tree, branch } = place;
-    let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
-    else {
+    let (Some(recorded), Ok(workspace)) = (&place.tree.recorded, slots.workspace(&place.kind)) else {
         return (None, None);
     };
-    let tree = TreeRef { session, project, repository, recorded: tree, branch };
-    let WorkspaceDrift { stand, mut wrong } = workspace.whereabouts(&tree).await;
+    let WorkspaceDrift { stand, mut wrong } = workspace.whereabouts(&place.tree).await;
     if let Some(process) = process
         && let Ok(runtime) = slots.runtime(runtime)
         // Otherwise it names a folder of a container, which the workspace knows nothing of.
         && runtime.abilities().shares_files
         && let Some(folder) = runtime.folder(process).await
-        && !Path::new(&folder).starts_with(&path)
+        && !Path::new(&folder).starts_with(&recorded.path)
     {
         wrong.push(format!("it works in `{folder}`"));
     }
@@ -327,8 +297,4 @@ async fn whereabouts(
 
 fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {
     vec![Input::Session { session, input }]
-}
-
-fn text(err: impl std::fmt::Display) -> String {
-    err.to_string()
 }

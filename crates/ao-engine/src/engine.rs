@@ -77,7 +77,7 @@ impl Options {
             Effect::RunErrand { errand } => self.script_timeout + errand.order.own_time(),
             // The adapter applies the project's own limit and reports the result; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
-            Effect::RemoveWorkspace { timeout, .. } => self.script_timeout + *timeout,
+            Effect::RemoveWorkspace { order, .. } => self.script_timeout + order.timeout,
             Effect::Follow { .. } => Duration::MAX,
             Effect::Look { .. } | Effect::Census { .. } | Effect::Notify { .. } => self.look_timeout,
             Effect::Launch { .. }

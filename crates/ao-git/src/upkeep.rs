@@ -31,13 +31,12 @@ const LOCKS: [&str; 8] = [
 /// The outcome of maintaining a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upkeep {
+    /// There is little to pack.
     NotNeeded,
     /// The user's own git works there, as this file or process shows; a later call tries again.
     Busy(String),
-    Done {
-        refs: bool,
-        objects: bool,
-    },
+    /// Refs, objects or both were packed.
+    Done { refs: bool, objects: bool },
 }
 
 /// Packs the refs and objects of a repository, if there are many loose ones and no other git works in it.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::links::NoticeLink;
 use crate::settings::{ChannelError, ChannelSettings, FoundSetting};
-use crate::text::{as_it_is, body, fit, level, title, with_lines};
+use crate::text::{as_it_is, body, fit, title, with_lines};
 
 pub(crate) const KNOWN: &[&str] =
     &["apiKey", "apiUrl", "tool", "toolVersion", "userId", "connectedAccountId", "channel", "arguments"];
@@ -87,7 +87,7 @@ impl ToolCall {
                 "text" => Some(text.clone()),
                 "title" => Some(title(notice)),
                 "body" => Some(fit(&body(notice), TEXT, as_it_is)),
-                "level" => Some(level(notice.level).to_owned()),
+                "level" => Some(notice.level.word().to_owned()),
                 "link" => Some(link.clone()),
                 _ => None,
             })

@@ -1,7 +1,7 @@
 //! Formats the text of a notice within the limits of a channel, without anything that the channel would interpret.
 
 use ao_core::incident::Subject;
-use ao_core::notice::{Notice, NoticeLevel};
+use ao_core::notice::Notice;
 
 /// Returns the title: the level and the subject, by the name that people use.
 pub(crate) fn title(notice: &Notice) -> String {
@@ -9,7 +9,7 @@ pub(crate) fn title(notice: &Notice) -> String {
         (Subject::Session(_), Some(name)) => name.clone(),
         (subject, _) => subject.to_string(),
     };
-    plain(&format!("{}: {what}", level(notice.level))).replace(['\n', '\t'], " ")
+    plain(&format!("{}: {what}", notice.level.word())).replace(['\n', '\t'], " ")
 }
 
 /// Returns the trimmed text.
@@ -20,15 +20,6 @@ pub(crate) fn body(notice: &Notice) -> String {
 /// Returns the title and the text.
 pub(crate) fn whole(notice: &Notice) -> String {
     format!("{}\n{}", title(notice), body(notice)).trim_end().to_owned()
-}
-
-pub(crate) fn level(level: NoticeLevel) -> &'static str {
-    match level {
-        NoticeLevel::Info => "info",
-        NoticeLevel::Warning => "warning",
-        NoticeLevel::Action => "action",
-        NoticeLevel::Urgent => "urgent",
-    }
 }
 
 /// Truncates a text to `most` UTF-16 units, as the strictest channels count. `escape` returns the replacement of a

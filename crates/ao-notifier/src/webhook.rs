@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::links::NoticeLink;
-use crate::text::{as_it_is, body, fit, level, title};
+use crate::text::{as_it_is, body, fit, title};
 
 pub(crate) const NOTICE: HeaderName = HeaderName::from_static("x-ao-notice");
 pub(crate) const SIGNATURE: HeaderName = HeaderName::from_static("x-ao-signature-256");
@@ -34,7 +34,7 @@ pub(crate) fn message(notice: &Notice, links: &[NoticeLink]) -> Value {
     json!({
         "version": 1,
         "key": notice.key,
-        "level": level(notice.level),
+        "level": notice.level.word(),
         "subject": { "kind": kind, "id": notice.subject.to_string() },
         "title": title(notice),
         "text": fit(&body(notice), TEXT, as_it_is),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
-use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder};
-use ao_core::session::{AgentAbilities, ProcessRef};
+use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder};
+use ao_core::session::AgentAbilities;
 use ao_core::setup::SecretRef;
 use ao_core::{Attempt, ConversationId, SessionId};
 use async_trait::async_trait;
@@ -105,10 +105,8 @@ pub enum ProcessIo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchPreparation {
-    Run {
-        command: ProgramCommand,
-        conversation: Option<ConversationId>,
-    },
+    /// The runtime starts this command.
+    Run { command: ProgramCommand, conversation: Option<ConversationId> },
     /// The conversation to resume does not exist.
     NothingToResume,
 }
@@ -127,35 +125,14 @@ pub enum DeliveryOutcome {
     Held { why: String, signals: Vec<Signal> },
 }
 
-/// The agent to look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LookOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: Option<ProcessRef>,
-    pub conversation: Option<ConversationId>,
-}
-
-/// An agent whose output to follow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FollowOrder {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: ProcessRef,
-    pub conversation: Option<ConversationId>,
-    /// The message that it was started with, if that is not proven yet.
-    pub with_launch: Option<String>,
-}
-
 /// The result of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
+    /// The agent has got the answer.
     Given,
     /// The ask is no longer open. Nothing was written.
-    Gone {
-        why: String,
-    },
+    Gone { why: String },
 }
 
 /// The result of a cancellation.

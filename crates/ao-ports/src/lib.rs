@@ -29,16 +29,17 @@ mod scm;
 pub mod secret;
 mod service;
 mod store;
-mod terminal;
 mod tracker;
 mod view;
 mod workspace;
 
 pub use agent::{
-    Agent, AgentError, AnswerOutcome, Cancelled, CommandFile, DeliveryOutcome, FollowOrder,
-    LaunchPreparation, LookOrder, ProcessIo, ProgramCommand,
+    Agent, AgentError, AnswerOutcome, Cancelled, CommandFile, DeliveryOutcome, LaunchPreparation, ProcessIo,
+    ProgramCommand,
 };
-pub use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, MergeOrder, TestOrder};
+pub use ao_core::order::{
+    AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
+};
 pub use ao_core::queue::{LandingStrategy, MergeAbilities, TestOutcome};
 pub use ao_core::session::ProcessRef;
 pub use ao_core::workspace::TreeRef;
@@ -64,10 +65,9 @@ pub use runtimes::Runtimes;
 pub use scm::{BaseView, MergeOutcome, MovedBase, NewPull, Scm, ScmError, TidyOrder};
 pub use service::{HintReceiver, LookHint, ServiceError, Webhook};
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
-pub use terminal::{OpenOrder, Terminal, TerminalError};
 pub use tracker::{NewTask, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker, TrackerError};
 pub use view::{Frame, TerminalView, ViewOptions};
 pub use workspace::{
-    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
-    RemoveOrder, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
+    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, WorkFound,
+    Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };

@@ -23,23 +23,13 @@ pub enum Frame {
     /// The whole state of the terminal at this offset, as output for a terminal of this size, regardless of its earlier
     /// content. The first frame is a keyframe; another comes when the size changes, or when the viewer was too slow. A
     /// process on pipes has no size and no screen.
-    Keyframe {
-        size: (u16, u16),
-        from: u64,
-        bytes: Vec<u8>,
-    },
-    Output {
-        from: u64,
-        bytes: Vec<u8>,
-    },
+    Keyframe { size: (u16, u16), from: u64, bytes: Vec<u8> },
+    /// Output that follows the frame before.
+    Output { from: u64, bytes: Vec<u8> },
     /// Reports whether this viewer has control now.
-    Control {
-        yours: bool,
-    },
+    Control { yours: bool },
     /// The program has ended. There is no code if a signal ended it, or if no process saw how.
-    Ended {
-        code: Option<i32>,
-    },
+    Ended { code: Option<i32> },
 }
 
 /// A view of one terminal, beside other views of it.

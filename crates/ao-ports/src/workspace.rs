@@ -1,11 +1,9 @@
 //! The places where agents work: a worktree, a clone, a volume.
 
-use std::time::Duration;
-
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::order::RemoveOrder;
 use ao_core::session::CheckedOut;
-use ao_core::setup::Environment;
-use ao_core::workspace::{KeepReason, TreeFacts, TreeRef, reasons_against_discard, reasons_to_keep};
+use ao_core::workspace::{KeepReason, TreeFacts, TreeRef};
 use ao_core::{Attempt, Commit, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -18,21 +16,6 @@ pub struct CreatedWorkspace {
     pub base: String,
     /// It existed before and is used as it is: nothing is set up in it, and it is never removed.
     pub as_found: bool,
-}
-
-/// An order to remove a workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RemoveOrder {
-    pub tree: TreeRef,
-    /// Commands that run in it before it is removed, once the gate has no reason to keep it.
-    pub teardown: Vec<String>,
-    /// The environment of these commands.
-    pub environment: Environment,
-    pub timeout: Duration,
-    /// True if a process of a runtime lives in it, as the caller has found out just before; absent if that is unknown.
-    pub lived_in: Option<bool>,
-    /// Removes it even if it has unsaved work, which a person discards. A rescue ref keeps its last state.
-    pub discard: bool,
 }
 
 /// An order to rebase a branch, pinned to the commits at which both sides were seen.
@@ -49,36 +32,16 @@ pub struct RebaseOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RebaseOutcome {
-    Rebased {
-        head: Commit,
-        /// True if the branch was moved along where it was pushed to.
-        pushed: bool,
-    },
+    /// Rebased. `pushed` if the branch was moved along where it was pushed to.
+    Rebased { head: Commit, pushed: bool },
+    /// The branch has all of the base.
     UpToDate,
     /// The branch has moved, or is no longer checked out there.
     Moved,
     /// An operation is in progress; a later try may succeed.
-    Busy {
-        why: String,
-    },
+    Busy { why: String },
     /// Nothing has changed.
-    Conflict {
-        files: Vec<String>,
-    },
-}
-
-impl RemoveOrder {
-    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go. Both what the adapter has found
-    /// and what the runtimes have reported can keep it.
-    pub fn reasons(&self, facts: &TreeFacts) -> Vec<KeepReason> {
-        let process_inside = match (facts.process_inside, self.lived_in) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        };
-        let facts = TreeFacts { process_inside, ..facts.clone() };
-        if self.discard { reasons_against_discard(&facts) } else { reasons_to_keep(&facts) }
-    }
+    Conflict { files: Vec<String> },
 }
 
 /// Unsaved work in a workspace.
@@ -138,12 +101,9 @@ pub struct CapturedWorkspace {
 #[serde(rename_all = "snake_case")]
 pub enum RemovalOutcome {
     /// Gone, or was gone already. The rescue ref restores its last state.
-    Removed {
-        rescue: Option<String>,
-    },
-    Kept {
-        reasons: Vec<KeepReason>,
-    },
+    Removed { rescue: Option<String> },
+    /// It stays, for these reasons.
+    Kept { reasons: Vec<KeepReason> },
 }
 
 /// A kind of place where agents work.

@@ -35,20 +35,16 @@ const GROUP_RECORDS: usize = 4096;
 #[derive(Debug)]
 pub(crate) enum WriteOp {
     /// Returns the position of the last record.
-    Append {
-        records: Vec<NewRecord>,
-        after: Option<Seq>,
-    },
+    Append { records: Vec<NewRecord>, after: Option<Seq> },
+    /// Saves a snapshot.
     SaveSnapshot(Snapshot),
     /// Changes documents, all of them or none.
     Change(Vec<RecordChange>),
     /// Removes one bounded batch. Returns the number of records removed.
-    Prune {
-        before: Timestamp,
-        covered: Seq,
-    },
+    Prune { before: Timestamp, covered: Seq },
     /// Releases one bounded batch of free pages to the disk. Returns how many are left.
     Shrink,
+    /// Panics, as a test of that.
     #[cfg(test)]
     Panic,
 }

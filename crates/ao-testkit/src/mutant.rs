@@ -6,9 +6,10 @@ use ao_core::health::BaseVerdict;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKind};
 use ao_core::input::ProcessLife;
 use ao_core::notice::NoticeEvent;
+use ao_core::order::RemoveOrder;
 use ao_core::queue::{LaneState, QueueEvent, QueueInput, QueueRejection, TestOutcome};
 use ao_core::session::{AfterStop, DeliveryStage, HoldKind, SessionEvent, SessionInput};
-use ao_core::workspace::WorkspaceState;
+use ao_core::workspace::{TreeRef, WorkspaceState};
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, StampedEvent, State, Timestamp};
 use ao_engine::{CoreRules, EngineRules};
 
@@ -245,19 +246,22 @@ impl EngineRules for Mutant {
             && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
             && session.workspace.state == WorkspaceState::Ready
         {
-            wanted.push(Effect::RemoveWorkspace {
+            let tree = TreeRef {
                 session: *id,
-                tries: 0,
                 project: session.spec.project.clone(),
                 repository: String::new(),
-                kind: session.spec.workspace.clone(),
-                tree: session.workspace.tree.clone(),
+                recorded: session.workspace.tree.clone(),
                 branch: session.spec.branch.clone(),
+            };
+            let order = RemoveOrder {
+                tree,
                 teardown: vec![],
                 environment: Default::default(),
                 timeout: std::time::Duration::from_secs(60),
+                lived_in: None,
                 discard: false,
-            });
+            };
+            wanted.push(Effect::RemoveWorkspace { tries: 0, kind: session.spec.workspace.clone(), order });
         }
         wanted
     }

@@ -19,7 +19,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use ao_core::{Commit, SessionId};
+use ao_core::Commit;
 use ao_git::Git;
 use ao_git::forecast::Scratch;
 use ao_ports::CapturedWorkspace;
@@ -44,49 +44,38 @@ const QUIETLY: [&str; 6] =
 /// The settings of a tree that apply here: how its files are written. None of them names a program or a file.
 const READING: &str = "^core\\.(filemode|symlinks|ignorecase|autocrlf|eol|precomposeunicode)$";
 
-/// Captures a worktree, which shares its objects with the repository.
-pub(crate) async fn worktree(
+/// Captures a tree. A worktree shares its objects with the repository; a clone has objects that the repository lacks.
+pub(crate) async fn capture(
     repository: &Repository,
     tree: &OwnTree,
-    session: SessionId,
     options: &Options,
 ) -> Result<CapturedWorkspace, TreeError> {
-    let scratch = scratch(options)?;
-    let (commit, head) = take(tree, &repository.common_dir, session, scratch.path()).await?;
-    let pack = match commit == head {
-        true => vec![],
-        false => pack(tree, &repository.common_dir, scratch.path(), &commit, &[head]).await?,
+    let parent = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let scratch = fs::create_dir_all(&parent).and_then(|()| tempfile::tempdir_in(&parent));
+    let scratch = scratch.map_err(TreeError::file("make a folder in", parent))?;
+    let common_dir = if tree.is_clone() { &tree.git_dir } else { &repository.common_dir };
+    let (commit, head) = take(tree, common_dir, scratch.path()).await?;
+    let known = match tree.is_clone() {
+        true => repository.git.commit(&commit).await?.is_some(),
+        false => commit == head,
     };
-    Ok(CapturedWorkspace { commit: Commit::new(&commit), pack })
-}
-
-/// Captures a clone, which has objects that its source lacks.
-pub(crate) async fn clone(
-    source: &Repository,
-    tree: &OwnTree,
-    session: SessionId,
-    options: &Options,
-) -> Result<CapturedWorkspace, TreeError> {
-    let scratch = scratch(options)?;
-    let (commit, _) = take(tree, &tree.git_dir, session, scratch.path()).await?;
-    let pack = match source.git.commit(&commit).await? {
-        Some(_) => vec![],
-        None => {
-            let tips = ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", "refs/tags"];
-            let tips = source.git.read(&tips).await?;
-            let format = "--batch-check=%(objectname)";
-            let shared = tree.git().read_with(&["cat-file", format], &format!("{tips}\n")).await?;
-            let shared = shared.lines().filter(|line| !line.contains(' ')).map(str::to_owned);
-            pack(tree, &tree.git_dir, scratch.path(), &commit, &shared.collect::<Vec<_>>()).await?
+    let pack = match known {
+        true => vec![],
+        false => {
+            let excluded = if tree.is_clone() { shared(repository, tree).await? } else { vec![head] };
+            pack(tree, common_dir, scratch.path(), &commit, &excluded).await?
         }
     };
     Ok(CapturedWorkspace { commit: Commit::new(&commit), pack })
 }
 
-fn scratch(options: &Options) -> Result<tempfile::TempDir, TreeError> {
-    let parent = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let made = fs::create_dir_all(&parent).and_then(|()| tempfile::tempdir_in(&parent));
-    made.map_err(TreeError::file("make a folder in", parent))
+/// Lists the tips of the source that a clone has too.
+async fn shared(source: &Repository, tree: &OwnTree) -> Result<Vec<String>, TreeError> {
+    let tips = ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", "refs/tags"];
+    let tips = source.git.read(&tips).await?;
+    let args = ["cat-file", "--batch-check=%(objectname)"];
+    let shared = tree.git().read_with(&args, &format!("{tips}\n")).await?;
+    Ok(shared.lines().filter(|line| !line.contains(' ')).map(str::to_owned).collect())
 }
 
 /// Packs the objects of a commit that none of the excluded commits has.
@@ -110,12 +99,7 @@ fn open(scratch: &Path, common_dir: &Path) -> Result<Scratch, TreeError> {
 }
 
 /// Returns the tree as a commit, and its head. `common_dir` is the git directory that its objects are in.
-async fn take(
-    tree: &OwnTree,
-    common_dir: &Path,
-    session: SessionId,
-    scratch: &Path,
-) -> Result<(String, String), TreeError> {
+async fn take(tree: &OwnTree, common_dir: &Path, scratch: &Path) -> Result<(String, String), TreeError> {
     let output = tree.git().read(&["rev-parse", "HEAD", "HEAD^{tree}"]).await?;
     let (head, head_tree) = output.split_once('\n').unwrap_or((&output, ""));
     if let Some(unfinished) =
@@ -165,8 +149,8 @@ async fn take(
             return Ok(head.to_owned());
         }
         // Deterministic for the same files, so that cached results stay valid.
-        let name = format!("user.name=Agent {session}");
-        let email = format!("user.email={}", crate::config::email(session));
+        let name = format!("user.name=Agent {}", tree.session);
+        let email = format!("user.email={}", crate::config::email(tree.session));
         let git =
             git.with("GIT_AUTHOR_DATE", "1700000000 +0000").with("GIT_COMMITTER_DATE", "1700000000 +0000");
         let args =

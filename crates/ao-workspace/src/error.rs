@@ -128,7 +128,8 @@ fn processes(pids: &[u32]) -> String {
     format!("process {}", pids.join(", "))
 }
 
-fn chain(err: &dyn Error) -> String {
+/// Returns an error with all its causes, in one line.
+pub(crate) fn chain(err: &dyn Error) -> String {
     let mut text = err.to_string();
     let mut next = err.source();
     while let Some(cause) = next {

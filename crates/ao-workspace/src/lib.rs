@@ -21,6 +21,7 @@ mod error;
 mod fetch;
 mod gate;
 mod git_workspaces;
+mod judged;
 mod marker;
 mod options;
 mod own_tree;
@@ -35,5 +36,6 @@ mod whereabouts;
 pub mod worktree;
 
 pub use clone::Clones;
+pub use git_workspaces::GitTrees;
 pub use options::Options;
 pub use worktree::Worktrees;

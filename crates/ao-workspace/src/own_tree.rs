@@ -21,7 +21,7 @@ use ao_git::{Git, Settings};
 pub(crate) struct OwnTree {
     pub(crate) path: PathBuf,
     pub(crate) git_dir: PathBuf,
-    session: SessionId,
+    pub(crate) session: SessionId,
     kind: TreeKind,
     git: Git,
 }
@@ -34,6 +34,16 @@ pub(crate) enum TreeKind {
     Clone { source: PathBuf },
 }
 
+impl TreeKind {
+    pub(crate) fn worktree(repository: &Repository) -> TreeKind {
+        TreeKind::Worktree { common_dir: repository.common_dir.clone() }
+    }
+
+    pub(crate) fn clone_of(source: &Repository) -> TreeKind {
+        TreeKind::Clone { source: source.common_dir.clone() }
+    }
+}
+
 impl OwnTree {
     /// A worktree of ours, complete or being created.
     pub(crate) fn worktree(
@@ -41,8 +51,7 @@ impl OwnTree {
         path: &Path,
         session: SessionId,
     ) -> Result<OwnTree, TreeError> {
-        let kind = TreeKind::Worktree { common_dir: repository.common_dir.clone() };
-        OwnTree::new(kind, path, session, &repository.settings)
+        OwnTree::new(TreeKind::worktree(repository), path, session, &repository.settings)
     }
 
     /// A clone of ours, complete or being created.
@@ -51,11 +60,10 @@ impl OwnTree {
         path: &Path,
         session: SessionId,
     ) -> Result<OwnTree, TreeError> {
-        let kind = TreeKind::Clone { source: source.common_dir.clone() };
-        OwnTree::new(kind, path, session, &source.settings)
+        OwnTree::new(TreeKind::clone_of(source), path, session, &source.settings)
     }
 
-    fn new(
+    pub(crate) fn new(
         kind: TreeKind,
         path: &Path,
         session: SessionId,

@@ -25,9 +25,8 @@ pub(crate) enum BranchOrigin {
     /// It exists, with that commit as its tip.
     Here,
     /// It exists and is behind; fast-forwarding it to that commit loses nothing.
-    Behind {
-        tip: String,
-    },
+    Behind { tip: String },
+    /// It is created.
     New,
     /// There is none: a read-only tree is on no branch.
     None,

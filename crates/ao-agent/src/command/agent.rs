@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ao_core::effect::LaunchPlan;
-use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
-use ao_core::input::ProcessLife;
+use ao_core::evidence::{Reading, Signal, SignalSource};
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
@@ -203,20 +202,14 @@ impl Agent for CommandAgent {
             return Ok(vec![]);
         };
         let runtime = self.base.runtime(process)?;
-        let reading = match runtime.look(process).await {
-            ProcessLife::Alive { busy } => Reading::Alive { busy },
-            ProcessLife::Gone { code } => Reading::Exited { code },
-            ProcessLife::Unheld => Reading::Unheld,
-            ProcessLife::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
-        };
+        let reading = Reading::from(runtime.look(process).await);
         let (attempt, at) = (order.attempt, self.base.clock.now());
         let seen = ProcessLook {
             at,
             alive: matches!(reading, Reading::Alive { .. }),
             busy: reading == Reading::Alive { busy: true },
         };
-        let source = SignalSource::Process;
-        let mut signals = vec![Signal { attempt, source, at, confidence: Confidence::High, reading }];
+        let mut signals = vec![Signal::certain(attempt, SignalSource::Process, at, reading)];
         signals.extend(self.driver.look(order, process, runtime, seen).await);
         Ok(signals)
     }

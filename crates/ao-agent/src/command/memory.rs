@@ -33,27 +33,22 @@ pub(super) struct TypedMemory {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum MemoryLine {
-    Pasted {
-        delivery: u32,
-        at: Timestamp,
-    },
+    /// A delivery was typed.
+    Pasted { delivery: u32, at: Timestamp },
+    /// An answer was given.
     Answered {
         number: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ask: Option<AskId>,
     },
-    Cancelled {
-        number: u32,
-        cancelled: Cancelled,
-    },
-    Welcomed {
-        place: usize,
-    },
+    /// A cancellation has ended.
+    Cancelled { number: u32, cancelled: Cancelled },
+    /// A dialog of the first start was answered.
+    Welcomed { place: usize },
+    /// The agent is past its first dialogs.
     Settled {},
-    Launched {
-        with: String,
-        at: Timestamp,
-    },
+    /// The process was started with this text.
+    Launched { with: String, at: Timestamp },
 }
 
 impl TypedMemory {

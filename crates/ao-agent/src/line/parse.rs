@@ -26,10 +26,12 @@ pub enum ProtocolLine {
         delivery: Option<u32>,
         text: String,
     },
+    /// It works.
     Working {
         #[serde(default)]
         doing: String,
     },
+    /// It waits for a message.
     Idle,
     /// It waits for an answer.
     Asking {
@@ -44,13 +46,10 @@ pub enum ProtocolLine {
         options: Vec<AskOption>,
     },
     /// It no longer waits for that answer.
-    AskClosed {
-        ask: String,
-    },
+    AskClosed { ask: String },
     /// It has written this to its user.
-    Reply {
-        text: String,
-    },
+    Reply { text: String },
+    /// It cannot go on.
     Blocked {
         #[serde(default)]
         on: String,

@@ -18,15 +18,12 @@ pub(super) struct OutlineNode {
 pub(super) enum NodeShape {
     /// A string, a number or nothing at all.
     Scalar,
+    /// A reference to an anchored value.
     Alias,
-    Sequence {
-        flow: bool,
-        items: Vec<OutlineNode>,
-    },
-    Mapping {
-        flow: bool,
-        entries: Vec<OutlineEntry>,
-    },
+    /// A list.
+    Sequence { flow: bool, items: Vec<OutlineNode> },
+    /// A mapping.
+    Mapping { flow: bool, entries: Vec<OutlineEntry> },
 }
 
 #[derive(Debug, Clone, PartialEq)]

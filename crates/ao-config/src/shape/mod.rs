@@ -38,7 +38,7 @@ pub use self::project::{
 };
 pub use self::quiet::{BadHours, DigestConfig, OfChannel, QuietHours, WeekDay};
 pub(crate) use self::reaction::kind_order;
-pub use self::reaction::{ActionName, EscalateAfter, MergeStrategy, ReactionConfig, Reactions};
+pub use self::reaction::{EscalateAfter, ReactionConfig, Reactions};
 pub use self::settings::{DashboardConfig, LifecycleConfig, PowerConfig, ServerConfig};
 
 /// The whole configuration.

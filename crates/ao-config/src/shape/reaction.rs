@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ao_core::incident::IncidentKind;
+use ao_core::project::Landing;
+use ao_core::queue::LandingStrategy;
+use ao_core::reaction::{ReactionAction, ReactionPatch, ReactionPatches};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Priority;
 use super::units::TimeSpan;
@@ -25,7 +28,8 @@ pub struct ReactionConfig {
     pub auto: Option<bool>,
     /// The action to take.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<ActionName>,
+    #[schemars(with = "Option<ActionName>")]
+    pub action: Option<ReactionAction>,
     /// The number of times it is done for one incident before it is escalated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxRetries"]))]
@@ -66,7 +70,8 @@ pub struct ReactionConfig {
     pub resolve: Option<bool>,
     /// The merge strategy, for `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<MergeStrategy>,
+    #[schemars(with = "Option<MergeStrategy>")]
+    pub strategy: Option<LandingStrategy>,
     /// Deletes the branch after a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after: Option<bool>,
@@ -83,10 +88,11 @@ pub struct ReactionConfig {
 }
 
 /// An action of a reaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
 #[schemars(extend("x-also" = { "auto-merge": "merge" }))]
-pub enum ActionName {
+#[expect(dead_code, reason = "only the schema of `ReactionAction`")]
+enum ActionName {
     /// Sends a message to the agent, which works on it.
     SendToAgent,
     /// Sends a message to the agent; if that agent is gone, starts a new one on its branch.
@@ -108,10 +114,10 @@ pub enum ActionName {
 }
 
 /// A merge strategy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MergeStrategy {
-    #[default]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only the schema of `LandingStrategy`")]
+enum MergeStrategy {
     Squash,
     Merge,
     Rebase,
@@ -163,27 +169,40 @@ pub(crate) fn kind_order(name: &str) -> usize {
 impl ReactionConfig {
     /// Merges another reaction over this one, field by field.
     pub fn overlaid(&self, over: &ReactionConfig) -> ReactionConfig {
-        fn either<T: Clone>(over: &Option<T>, under: &Option<T>) -> Option<T> {
-            over.as_ref().or(under.as_ref()).cloned()
-        }
-        ReactionConfig {
-            auto: either(&over.auto, &self.auto),
-            action: either(&over.action, &self.action),
-            retries: either(&over.retries, &self.retries),
-            escalate_after: either(&over.escalate_after, &self.escalate_after),
-            message: either(&over.message, &self.message),
-            condition: either(&over.condition, &self.condition),
-            priority: either(&over.priority, &self.priority),
-            channel: either(&over.channel, &self.channel),
-            threshold: either(&over.threshold, &self.threshold),
-            cooldown: either(&over.cooldown, &self.cooldown),
-            rerun: either(&over.rerun, &self.rerun),
-            resolve: either(&over.resolve, &self.resolve),
-            strategy: either(&over.strategy, &self.strategy),
-            delete_after: either(&over.delete_after, &self.delete_after),
-            agent: either(&over.agent, &self.agent),
-            command: either(&over.command, &self.command),
-            timeout: either(&over.timeout, &self.timeout),
+        let fields =
+            |of: &ReactionConfig| serde_json::to_value(of).and_then(serde_json::from_value::<Map<_, _>>);
+        let merged = fields(self).and_then(|under| {
+            let merged = under.into_iter().chain(fields(over)?).collect();
+            serde_json::from_value(Value::Object(merged))
+        });
+        merged.expect("what was written from a reaction can be read as one")
+    }
+
+    /// Converts it to a patch over the default reaction. A number of attempts in `escalateAfter` also bounds the
+    /// retries.
+    pub fn core(&self) -> ReactionPatch {
+        let (attempts, most, escalate_after) = match self.escalate_after {
+            None => (self.retries, None, None),
+            Some(EscalateAfter::Time(time)) => (self.retries, None, Some(time.0)),
+            Some(EscalateAfter::Attempts(most)) => (self.retries.or(Some(most)), Some(most), None),
+        };
+        ReactionPatch {
+            auto: self.auto,
+            action: self.action,
+            attempts,
+            most,
+            escalate_after,
+            message: self.message.clone(),
+            condition: self.condition.clone(),
+            threshold: self.threshold.map(|time| time.0),
+            level: self.priority.map(Priority::core),
+            channel: self.channel.clone(),
+            agent: self.agent.clone(),
+            command: self.command.clone(),
+            timeout: self.timeout.map(|time| time.0),
+            rerun: self.rerun,
+            resolve: self.resolve,
+            cooldown: self.cooldown.map(|time| time.0),
         }
     }
 }
@@ -191,6 +210,19 @@ impl ReactionConfig {
 impl Reactions {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub fn core(&self) -> ReactionPatches {
+        self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
+    }
+
+    /// Returns the way in which changes land, which is configured with the reaction that merges them.
+    pub fn landing(&self) -> Landing {
+        let merges = self.0.get(&IncidentKind::ApprovedAndGreen);
+        Landing {
+            strategy: merges.and_then(|reaction| reaction.strategy).unwrap_or_default(),
+            delete_branch: merges.and_then(|reaction| reaction.delete_after).unwrap_or(false),
+        }
     }
 
     /// Merges other reactions over these, field by field.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ao_config::shape::{EscalateAfter, MergeStrategy};
+use ao_config::shape::EscalateAfter;
 use ao_core::incident::IncidentKind;
+use ao_core::queue::LandingStrategy;
 use ao_core::reaction::ReactionAction;
 
 use super::support::{EXAMPLES, read};
@@ -29,7 +30,7 @@ fn the_main_dialect_means_what_it_says() {
     let merge = settings.reaction(&IncidentKind::ApprovedAndGreen);
     assert_eq!((merge.auto, merge.action), (true, ReactionAction::Merge));
     let merge = &config.reactions.0[&IncidentKind::ApprovedAndGreen];
-    assert_eq!((merge.strategy, merge.delete_after), (Some(MergeStrategy::Squash), Some(true)));
+    assert_eq!((merge.strategy, merge.delete_after), (Some(LandingStrategy::Squash), Some(true)));
     let label = settings.reaction(&IncidentKind::LabelAdded);
     assert_eq!((label.action, label.attempts), (ReactionAction::SendToAgent, 1));
 }

@@ -178,8 +178,7 @@ pub(crate) fn shell(word: &str) -> String {
 
 impl AdviceKind {
     pub fn word(self) -> String {
-        let word = serde_json::to_value(self).ok();
-        word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+        crate::text::word(&self)
     }
 }
 

@@ -61,7 +61,6 @@ pub struct BudgetCap {
     /// The turns that still ran were ended too.
     pub overdrawn: bool,
     /// The time at which running turns are judged again, if no report arrives before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_at: Option<Timestamp>,
 }
 
@@ -71,9 +70,8 @@ pub enum BudgetInput {
     /// Spending or limits have changed.
     Count,
     /// A person sets another limit.
-    Raise {
-        limits: SpendLimits,
-    },
+    Raise { limits: SpendLimits },
+    /// Running turns are to be judged again, or the day is over.
     Due,
 }
 
@@ -81,9 +79,9 @@ pub enum BudgetInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetEvent {
-    Marked {
-        mark: String,
-    },
+    /// The soft mark is reached.
+    Marked { mark: String },
+    /// It is spent.
     Capped {
         why: String,
         until: Option<Timestamp>,
@@ -91,14 +89,13 @@ pub enum BudgetEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         judge_at: Option<Timestamp>,
     },
-    Overdrawn {
-        why: String,
-    },
+    /// It is exceeded so far that running turns end too.
+    Overdrawn { why: String },
     /// The budget is not exceeded so far that running turns have to end.
     Spared {},
-    Raised {
-        limits: SpendLimits,
-    },
+    /// A person has set another limit.
+    Raised { limits: SpendLimits },
+    /// It is no longer spent.
     Uncapped {},
 }
 

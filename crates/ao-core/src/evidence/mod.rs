@@ -45,10 +45,8 @@ pub struct Evidence {
     pub since: Timestamp,
     latest: BTreeMap<SignalSource, Signal>,
     /// The open asks that the agent has reported by their ids.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     asks: BTreeMap<AskId, OpenAsk>,
     /// The asks that were closed last. A late report must not open one again.
-    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     closed: VecDeque<AskId>,
     /// Kept apart from the terminal's readings, because typing reveals nothing about the agent.
     pub human_typed: Option<Timestamp>,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::ProcessLife;
 use crate::{Attempt, Timestamp};
 
 /// The source of a signal, in the order of trust: a protocol reports facts, a screen has to be interpreted.
@@ -41,6 +42,13 @@ pub struct Signal {
     pub reading: Reading,
 }
 
+impl Signal {
+    /// A signal of high confidence.
+    pub fn certain(attempt: Attempt, source: SignalSource, at: Timestamp, reading: Reading) -> Signal {
+        Signal { attempt, source, at, confidence: Confidence::High, reading }
+    }
+}
+
 /// The content of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +77,17 @@ pub enum Reading {
     HumanTyped,
     /// The probe failed, or the screen is not recognized. Reveals nothing about the agent.
     Unreadable { why: String },
+}
+
+impl From<ProcessLife> for Reading {
+    fn from(life: ProcessLife) -> Reading {
+        match life {
+            ProcessLife::Alive { busy } => Reading::Alive { busy },
+            ProcessLife::Gone { code } => Reading::Exited { code },
+            ProcessLife::Unheld => Reading::Unheld,
+            ProcessLife::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
+        }
+    }
 }
 
 impl Reading {

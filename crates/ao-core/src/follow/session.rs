@@ -46,6 +46,7 @@ pub(super) fn follow(
     let name = &session.spec.name;
     let notice =
         |level: NoticeLevel, key: String, text: String| Input::notify(level, Subject::Session(id), key, text);
+    let review = || Input::Review(Subject::Session(id));
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
     match event {
         E::Queued { .. } => {
@@ -55,12 +56,12 @@ pub(super) fn follow(
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
             then.push_back(Input::Schedule);
         }
-        E::WaitedEnough {} => then.push_back(Input::Schedule),
+        // A port that it gave back may suit another session.
+        E::WaitedEnough {} | E::PortsLeased { .. } | E::Cleared {} => then.push_back(Input::Schedule),
         E::Requeued { .. } => {
             limits::holds_for(state, session, then);
             then.push_back(Input::Review(Subject::Project(session.spec.project.clone())));
-            then.push_back(Input::Schedule);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend([Input::Schedule, review()]);
         }
         E::SignalSeen { signal } => {
             tell(SessionInput::Flush);
@@ -75,17 +76,18 @@ pub(super) fn follow(
             let watched =
                 matches!(session.judgement.activity, AgentActivity::Unknown | AgentActivity::NeedsInput);
             if session.activity_since == at || watched {
-                then.push_back(Input::Review(Subject::Session(id)));
+                then.push_back(review());
             }
         }
-        E::Looked {}
+        E::Launched { .. }
+        | E::Looked {}
         | E::LookFailed { .. }
         | E::Rejudged {}
         | E::Asked { .. }
         | E::AskClosed { .. }
         | E::Answered { .. } => {
             tell(SessionInput::Flush);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.push_back(review());
         }
         // Even if it only waits from now on: an interrupt may have waited for that.
         E::MessageQueued { .. } | E::Written { .. } | E::DeliveryPaused { .. } => tell(SessionInput::Flush),
@@ -129,21 +131,14 @@ pub(super) fn follow(
             let text = format!("messages to `{name}` were not delivered: {why}");
             then.push_back(notice(NoticeLevel::Info, format!("{id} dropped {at}"), text));
         }
-        E::Launched { .. } => {
-            tell(SessionInput::Flush);
-            then.push_back(Input::Review(Subject::Session(id)));
-        }
         E::Exited { .. } | E::Rested { .. } => {
             tell(SessionInput::Flush);
             if session.rests_after_turn() {
                 let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
                 then.extend(pulls.flat_map(|pull| addressed(state, pull)));
             }
-            then.push_back(Input::Schedule);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend([Input::Schedule, review()]);
         }
-        // The port that it gave back may suit another session.
-        E::PortsLeased { .. } => then.push_back(Input::Schedule),
         E::Drifted { what } => then.push_back(notice(
             NoticeLevel::Warning,
             format!("{id} drift {what}"),
@@ -166,37 +161,34 @@ pub(super) fn follow(
             format!("the answer to `{name}` was not given: {why}"),
         )),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
-            then.push_back(Input::Schedule);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend([Input::Schedule, review()]);
         }
         E::Held { kind: HoldKind::Hook, why } => {
             then.extend(super::hooks::held(state, id, why, at));
             then.push_back(Input::Schedule);
         }
-        E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
             then.push_back(notice(
                 NoticeLevel::Info,
                 format!("{id} unwanted {at}"),
                 format!("`{name}` was not resumed: {why}"),
             ));
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.push_back(review());
         }
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.push_back(review());
         }
         E::Stopping { .. } => {
             // The last period counts too.
             tell(SessionInput::Count);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.push_back(review());
         }
         E::Held { .. } | E::StopFailed { .. } => {
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.push_back(review());
         }
         E::Released { .. } => {
             tell(SessionInput::Flush);
-            then.push_back(Input::Schedule);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend([Input::Schedule, review()]);
             then.extend(session.pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
         }
         E::Spent { .. } => then.extend(
@@ -220,8 +212,7 @@ pub(super) fn follow(
             if merged || session.spec.role == SessionRole::Reviewer {
                 tell(SessionInput::Cleanup);
             }
-            then.push_back(Input::Schedule);
-            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend([Input::Schedule, review()]);
             then.extend(super::complete(state, &session.spec.project, at));
         }
         _ => {}

@@ -15,6 +15,7 @@ use crate::errand::{JobOrder, Requester};
 use crate::input::Input;
 use crate::session::Session;
 use crate::state::State;
+use crate::text::word_enum;
 use crate::{Commit, ProjectId, PullId, Timestamp};
 
 pub use document::{HookLanding, HookSubject, document};
@@ -31,54 +32,29 @@ pub struct Hook {
     pub timeout: Duration,
 }
 
-/// The points at which hooks run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HookPoint {
-    /// A session is about to get a slot. The hook may object.
-    BeforeAssign,
-    WorkspaceCreated,
-    SessionStarted,
-    PrCreated,
-    /// All checks of a head have ended.
-    ChecksCompleted,
-    ReviewReceived,
-    /// A pull request is about to land. The hook may object.
-    BeforeMerge,
-    Merged,
-    SessionEnded,
+word_enum! {
+    /// The points at which hooks run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum HookPoint {
+        /// A session is about to get a slot. The hook may object.
+        BeforeAssign = "before-assign",
+        WorkspaceCreated = "workspace-created",
+        SessionStarted = "session-started",
+        PrCreated = "pr-created",
+        /// All checks of a head have ended.
+        ChecksCompleted = "checks-completed",
+        ReviewReceived = "review-received",
+        /// A pull request is about to land. The hook may object.
+        BeforeMerge = "before-merge",
+        Merged = "merged",
+        SessionEnded = "session-ended",
+    }
 }
 
 impl HookPoint {
-    pub const ALL: [HookPoint; 9] = [
-        HookPoint::BeforeAssign,
-        HookPoint::WorkspaceCreated,
-        HookPoint::SessionStarted,
-        HookPoint::PrCreated,
-        HookPoint::ChecksCompleted,
-        HookPoint::ReviewReceived,
-        HookPoint::BeforeMerge,
-        HookPoint::Merged,
-        HookPoint::SessionEnded,
-    ];
-
     /// Returns whether the next step waits for the hook, which may object.
     pub fn may_object(self) -> bool {
         matches!(self, HookPoint::BeforeAssign | HookPoint::BeforeMerge)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            HookPoint::BeforeAssign => "before-assign",
-            HookPoint::WorkspaceCreated => "workspace-created",
-            HookPoint::SessionStarted => "session-started",
-            HookPoint::PrCreated => "pr-created",
-            HookPoint::ChecksCompleted => "checks-completed",
-            HookPoint::ReviewReceived => "review-received",
-            HookPoint::BeforeMerge => "before-merge",
-            HookPoint::Merged => "merged",
-            HookPoint::SessionEnded => "session-ended",
-        }
     }
 }
 

@@ -77,25 +77,18 @@ pub struct Incident {
     /// Time at which the next level is due.
     pub due: Option<Timestamp>,
     /// The reason why no agent has been woken for it yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<FailureDoubt>,
     /// Time since when it is doubted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Timestamp>,
     /// The revision on which the doubt was resolved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
     /// Remark beside the details: the result of the doubts, or of an errand.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
     /// The heads at which the agent got a message about it: the attempted fixes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<AttemptedFix>,
     /// The action failed, so the agent gets a message instead.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instead: bool,
     /// The revision that was answered in its thread; now it is the reviewer's turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 
@@ -122,8 +115,11 @@ pub enum EscalationLevel {
 /// Input for an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncidentInput {
+    /// The problem exists.
     Seen(ObservedProblem),
+    /// The problem was not seen.
     Absent,
+    /// The next level, or a delayed action, is due.
     Due,
     /// The message about it was withdrawn before the agent got it.
     Unsaid,
@@ -134,14 +130,9 @@ pub enum IncidentInput {
         why: String,
     },
     /// An errand that it requested was done or failed, with a remark.
-    Errand {
-        round: ReactionRound,
-        result: Result<String, String>,
-    },
+    Errand { round: ReactionRound, result: Result<String, String> },
     /// The head has moved since its agent got the message.
-    Addressed {
-        commit: Commit,
-    },
+    Addressed { commit: Commit },
     /// Its subject is gone.
     Gone,
 }
@@ -150,20 +141,14 @@ pub enum IncidentInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
-    Opened {
-        revision: String,
-        detail: String,
-    },
-    Revised {
-        revision: String,
-        detail: String,
-    },
-    Vanished {
-        until: Timestamp,
-    },
-    Returned {
-        due: Option<Timestamp>,
-    },
+    /// It was seen for the first time.
+    Opened { revision: String, detail: String },
+    /// It was seen on another revision.
+    Revised { revision: String, detail: String },
+    /// It was not seen, and closes unless it returns by then.
+    Vanished { until: Timestamp },
+    /// It was seen again.
+    Returned { due: Option<Timestamp> },
     /// `told` is the revision that the agent already knows, so that it gets only the news.
     Acted {
         action: ReactionAction,
@@ -173,47 +158,30 @@ pub enum IncidentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<AttemptedFix>,
     },
-    Escalated {
-        to: EscalationLevel,
-        due: Option<Timestamp>,
-        why: String,
-    },
+    /// It was passed on to this level.
+    Escalated { to: EscalationLevel, due: Option<Timestamp>, why: String },
     /// It was only recorded and is handled after all.
     Reopened {},
+    /// It is only recorded.
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due: Option<Timestamp>,
     },
-    Waiting {
-        due: Timestamp,
-    },
+    /// Its next action waits until then.
+    Waiting { due: Timestamp },
     /// It may be flaky, or not its agent's fault. No message is sent until that is known, or the time is up.
-    Doubted {
-        doubt: FailureDoubt,
-        due: Option<Timestamp>,
-    },
+    Doubted { doubt: FailureDoubt, due: Option<Timestamp> },
     /// The doubt is resolved. `why` is the reason, if it was not an observation.
-    Believed {
-        why: String,
-        due: Timestamp,
-    },
+    Believed { why: String, due: Timestamp },
     /// A job for it has finished. Observations decide whether it helped.
-    Noted {
-        said: String,
-    },
+    Noted { said: String },
     /// A job for it has failed. `instead`: the agent gets messages from now on.
-    Failed {
-        why: String,
-        due: Option<Timestamp>,
-        instead: bool,
-    },
+    Failed { why: String, due: Option<Timestamp>, instead: bool },
     /// It was answered in its thread, with this commit.
-    Answered {
-        revision: String,
-        commit: Commit,
-    },
+    Answered { revision: String, commit: Commit },
     /// The last action failed, and does not count.
     Unsaid {},
+    /// It is resolved.
     Closed {},
 }
 

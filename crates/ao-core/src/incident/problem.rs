@@ -45,15 +45,9 @@ pub enum ProblemId {
     /// The attempt that failed.
     Attempt(Attempt),
     /// A check that fails with this signature.
-    Check {
-        check: String,
-        signature: String,
-    },
+    Check { check: String, signature: String },
     /// A check that fails on the base branch itself.
-    BaseCheck {
-        branch: String,
-        check: String,
-    },
+    BaseCheck { branch: String, check: String },
     /// The base branch that a pull request conflicts with.
     Base(String),
     /// The head that is ready, or that waits for a person.
@@ -62,16 +56,14 @@ pub enum ProblemId {
     Thread(String),
     /// The review that asks for something.
     Review(String),
+    /// The label that was added.
     Label(String),
     /// The part of a repository that was changed.
     Changed(String),
     /// The account that a provider refuses.
     Account(String),
     /// A budget that several sessions share, and the time since when it is spent.
-    Budget {
-        budget: BudgetScope,
-        since: Timestamp,
-    },
+    Budget { budget: BudgetScope, since: Timestamp },
     /// The key of a user's own event.
     Event(String),
 }

@@ -184,14 +184,5 @@ fn line(notice: &Notice) -> String {
     if short.len() < words.len() {
         short.push('…');
     }
-    format!("· {}: {short}", level(notice.level))
-}
-
-fn level(level: NoticeLevel) -> &'static str {
-    match level {
-        NoticeLevel::Info => "info",
-        NoticeLevel::Warning => "warning",
-        NoticeLevel::Action => "action",
-        NoticeLevel::Urgent => "urgent",
-    }
+    format!("· {}: {short}", notice.level.word())
 }

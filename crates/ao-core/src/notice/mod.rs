@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::incident::{IncidentKey, IncidentKind, Subject};
 use crate::session;
 use crate::state::State;
+use crate::text::word_enum;
 use crate::{Moment, NoticeId, ProjectId, Timestamp};
 
 /// The factor on the number of tries for a channel that names the time of its next try.
@@ -95,14 +96,15 @@ pub enum NoticeHold {
     Burst,
 }
 
-/// The urgency of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeLevel {
-    Info,
-    Warning,
-    Action,
-    Urgent,
+word_enum! {
+    /// The urgency of a notice.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum NoticeLevel {
+        Info = "info",
+        Warning = "warning",
+        Action = "action",
+        Urgent = "urgent",
+    }
 }
 
 /// The latest results of a channel.
@@ -113,7 +115,6 @@ pub struct ChannelRecord {
     /// The reason of the last failure.
     pub why: String,
     /// The time of its last burst.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_at: Option<Timestamp>,
 }
 
@@ -145,33 +146,17 @@ impl NewNotice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeInput {
     /// These channels are to take it.
-    Addressed {
-        tries: u32,
-        channels: Vec<String>,
-    },
-    Told {
-        channel: String,
-        tries: u32,
-    },
+    Addressed { tries: u32, channels: Vec<String> },
+    /// A channel has taken it.
+    Told { channel: String, tries: u32 },
     /// `wait` is the delay that the channel asked for, if it did. Without a channel, the channels themselves could
     /// not be found.
-    Failed {
-        channel: Option<String>,
-        tries: u32,
-        why: String,
-        wait: Option<Duration>,
-    },
+    Failed { channel: Option<String>, tries: u32, why: String, wait: Option<Duration> },
     /// The channel takes it later.
-    Held {
-        channel: String,
-        tries: u32,
-        until: Timestamp,
-        hold: NoticeHold,
-    },
+    Held { channel: String, tries: u32, until: Timestamp, hold: NoticeHold },
     /// The reported problem is resolved.
-    Withdraw {
-        why: String,
-    },
+    Withdraw { why: String },
+    /// A delay or a hold is over.
     Due,
 }
 
@@ -180,54 +165,38 @@ pub enum NoticeInput {
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "an event is made once and moved rarely")]
 pub enum NoticeEvent {
-    Raised {
-        notice: Notice,
-    },
-    Addressed {
-        channels: Vec<String>,
-    },
+    /// It is to be sent.
+    Raised { notice: Notice },
+    /// Its channels are known.
+    Addressed { channels: Vec<String> },
     /// One channel has taken it.
-    Told {
-        channel: String,
-    },
+    Told { channel: String },
     /// All channels have taken it.
     Sent {},
+    /// It is tried again at that time.
     Delayed {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
         why: String,
         again_at: Timestamp,
     },
-    Held {
-        channel: String,
-        until: Timestamp,
-        hold: NoticeHold,
-    },
+    /// The channel takes it later.
+    Held { channel: String, until: Timestamp, hold: NoticeHold },
     /// The hold has ended.
-    Released {
-        channel: String,
-    },
+    Released { channel: String },
+    /// The delay is over.
     Retried {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
     },
     /// On this channel it was combined into another notice.
-    Gathered {
-        channel: String,
-        into: NoticeId,
-    },
+    Gathered { channel: String, into: NoticeId },
     /// One channel was given up on.
-    Missed {
-        channel: String,
-        why: String,
-    },
+    Missed { channel: String, why: String },
     /// It was not sent where it still waited, because the problem is resolved.
-    Withdrawn {
-        why: String,
-    },
-    GivenUp {
-        why: String,
-    },
+    Withdrawn { why: String },
+    /// At least one channel did not take it.
+    GivenUp { why: String },
 }
 
 impl Notice {

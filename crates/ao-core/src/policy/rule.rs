@@ -4,50 +4,36 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! merge_rules {
-    ($($rule:ident = $name:literal,)*) => {
-        /// One rule of a policy. Its name is the same in events, on the wire and in output.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum MergeRule {
-            $(#[serde(rename = $name)] $rule,)*
-        }
+use crate::text::word_enum;
 
-        impl MergeRule {
-            pub const ALL: &[MergeRule] = &[$(MergeRule::$rule,)*];
-
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(MergeRule::$rule => $name,)*
-                }
-            }
-        }
-    };
-}
-
-merge_rules! {
-    Policy = "policy",
-    Open = "open",
-    Mergeable = "mergeable",
-    Checks = "checks",
-    RequiredChecks = "required_checks",
-    Approvals = "approvals",
-    ChangesRequested = "changes_requested",
-    Threads = "threads",
-    Human = "human",
-    Trust = "trust",
-    PolicyFile = "policy_file",
-    Size = "size",
-    Labels = "labels",
-    Patterns = "patterns",
-    Freeze = "freeze",
-    Protected = "protected",
+word_enum! {
+    /// One rule of a policy. Its name is the same in events, on the wire and in output.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum MergeRule {
+        Policy = "policy",
+        Open = "open",
+        Mergeable = "mergeable",
+        Checks = "checks",
+        RequiredChecks = "required_checks",
+        Approvals = "approvals",
+        ChangesRequested = "changes_requested",
+        Threads = "threads",
+        Human = "human",
+        Trust = "trust",
+        PolicyFile = "policy_file",
+        Size = "size",
+        Labels = "labels",
+        Patterns = "patterns",
+        Freeze = "freeze",
+        Protected = "protected",
+    }
 }
 
 impl MergeRule {
     /// Returns the rules that a person may override. A draft, a closed pull request and a conflict cannot be merged
     /// at all.
     pub fn yielding() -> impl Iterator<Item = MergeRule> {
-        MergeRule::ALL.iter().copied().filter(|rule| rule.yields())
+        MergeRule::ALL.into_iter().filter(|rule| rule.yields())
     }
 
     /// Returns whether a person may merge although the rule does not hold.
@@ -74,6 +60,6 @@ impl MergeRule {
 
 impl fmt::Display for MergeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.word())
     }
 }

@@ -1,7 +1,5 @@
 //! Folds events into a pull request. Nothing here can fail, so every log loads.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::runs::count;
 use super::{CheckState, Mergeable, Pull, PullConflict, PullEvent, PullFacts, PullState, ThreadFacts};
 use crate::{PullId, Timestamp};
@@ -10,20 +8,7 @@ use crate::{PullId, Timestamp};
 pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at: Timestamp) {
     let Some(pull) = pull else {
         if let PullEvent::Opened { facts } = event {
-            *pull = Some(Pull {
-                id: id.clone(),
-                owner: None,
-                facts: (**facts).clone(),
-                failures: BTreeMap::new(),
-                runs: BTreeMap::new(),
-                disowned_by: BTreeSet::new(),
-                makers: BTreeSet::new(),
-                tasks: Default::default(),
-                made_by_ours: false,
-                conflict: None,
-                scan: None,
-                changed_at: at,
-            });
+            *pull = Some(Pull::new(id, (**facts).clone(), at));
         }
         return;
     };

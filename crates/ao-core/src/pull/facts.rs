@@ -98,10 +98,10 @@ pub enum AuthorStanding {
 pub enum Mergeable {
     /// The forge is still computing, as it does whenever head or base has moved. Not an answer.
     Unknown,
+    /// It can be merged.
     Clean,
-    Conflict {
-        files: Vec<String>,
-    },
+    /// These files conflict with the base.
+    Conflict { files: Vec<String> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,8 +118,11 @@ pub struct CheckFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
+    /// It has not ended, or not begun.
     Pending,
+    /// It passed.
     Passed,
+    /// It failed.
     Failed {
         /// Signature of the failure among those of the same check: times, paths and numbers taken out.
         signature: String,
@@ -135,12 +138,11 @@ pub enum CheckState {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         certain: bool,
     },
+    /// It was not run.
     Skipped,
     /// It could not be run, for reasons unrelated to the change: a program is missing, the machine failed. No agent
     /// can fix that.
-    Broken {
-        why: String,
-    },
+    Broken { why: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,6 @@ use crate::state::State;
 pub struct PullMaker {
     /// The tool.
     pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
 }
 

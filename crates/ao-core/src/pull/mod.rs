@@ -53,23 +53,18 @@ pub struct Pull {
     /// pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
     /// The runs of each check on this head, as far as they were seen.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, HeadRuns>,
     /// The sessions that gave it up, or lost it. Only an explicit claim brings it back to them.
     pub disowned_by: BTreeSet<SessionId>,
     /// The agents of all sessions that ever owned it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub makers: BTreeSet<PullMaker>,
     /// The tasks of the sessions that own it. Stored with it, because sessions are archived.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<SessionId, TaskId>,
     /// One of them was seen to have made it, rather than to have taken it on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
     /// The conflict of this head, kept while the forge computes, for the same reason.
     pub conflict: Option<PullConflict>,
     /// Findings in the lines that this head adds, if they were scanned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanResult>,
     /// Time of its last event.
     pub changed_at: Timestamp,
@@ -91,12 +86,9 @@ pub enum PullInput {
     /// A look at the forge.
     Seen(Box<PullFacts>),
     /// A session takes ownership.
-    Claim {
-        session: SessionId,
-    },
-    Release {
-        session: SessionId,
-    },
+    Claim { session: SessionId },
+    /// A session gives up its ownership.
+    Release { session: SessionId },
     /// The added lines of a head were scanned.
     Scanned(Box<ScanResult>),
 }
@@ -106,13 +98,9 @@ pub enum PullInput {
 #[serde(rename_all = "snake_case")]
 pub enum PullEvent {
     /// First seen. Checks, reviews and threads follow as events of their own.
-    Opened {
-        facts: Box<PullFacts>,
-    },
-    Retitled {
-        title: String,
-        url: String,
-    },
+    Opened { facts: Box<PullFacts> },
+    /// Its title or URL was changed.
+    Retitled { title: String, url: String },
     /// New commits: checks and conflicts of the old head no longer apply.
     HeadMoved {
         head: Commit,
@@ -123,94 +111,58 @@ pub enum PullEvent {
         title: Option<String>,
     },
     /// The branch has another name or repository but the same commits.
-    BranchRenamed {
-        branch: String,
-        repo: Option<String>,
-    },
-    BaseMoved {
-        base: Commit,
-    },
+    BranchRenamed { branch: String, repo: Option<String> },
+    /// The tip of its base is another commit.
+    BaseMoved { base: Commit },
     /// It targets another branch than before.
     Retargeted {
         branch: String,
         #[serde(default = "facts::origin", skip_serializing_if = "facts::is_origin")]
         remote: Option<String>,
     },
-    DraftChanged {
-        draft: bool,
-    },
+    /// It has become a draft, or is none any more.
+    DraftChanged { draft: bool },
     /// The author gained or lost standing.
-    AuthorChanged {
-        author: AuthorFacts,
-    },
-    LabelsChanged {
-        labels: BTreeSet<String>,
-    },
-    Resized {
-        size: ChangeSize,
-    },
-    MergeabilitySeen {
-        mergeable: Mergeable,
-    },
+    AuthorChanged { author: AuthorFacts },
+    /// It has other labels.
+    LabelsChanged { labels: BTreeSet<String> },
+    /// It changes other files or lines.
+    Resized { size: ChangeSize },
+    /// The forge reports if it can be merged.
+    MergeabilitySeen { mergeable: Mergeable },
     /// Checks were configured for it for the first time, or all of them were removed.
-    ChecksConfigured {
-        none: bool,
-    },
-    CheckReported {
-        check: CheckFacts,
-    },
-    CheckVanished {
-        check: String,
-    },
+    ChecksConfigured { none: bool },
+    /// A check is new or has another state.
+    CheckReported { check: CheckFacts },
+    /// A check is not reported any more.
+    CheckVanished { check: String },
     /// A review is new or was edited. `place` is its position in time among all reviews.
-    ReviewGiven {
-        place: usize,
-        review: ReviewFacts,
-    },
+    ReviewGiven { place: usize, review: ReviewFacts },
     /// A review was dismissed or deleted.
-    ReviewWithdrawn {
-        review: String,
-    },
+    ReviewWithdrawn { review: String },
     /// An open thread is new, reopened, or has moved within the file.
-    ThreadSeen {
-        thread: String,
-        path: Option<String>,
-        line: Option<u32>,
-    },
+    ThreadSeen { thread: String, path: Option<String>, line: Option<u32> },
     /// A comment is new or was edited. `place` is its position within the thread.
-    CommentSeen {
-        thread: String,
-        place: usize,
-        comment: CommentFacts,
-    },
-    CommentDeleted {
-        thread: String,
-        comment: String,
-    },
+    CommentSeen { thread: String, place: usize, comment: CommentFacts },
+    /// A comment was deleted.
+    CommentDeleted { thread: String, comment: String },
     /// A thread was resolved or deleted: either way it needs no action any more.
-    ThreadResolved {
-        thread: String,
-    },
-    Merged {
-        commit: Commit,
-    },
+    ThreadResolved { thread: String },
+    /// It was merged, as this commit.
+    Merged { commit: Commit },
+    /// It was closed without a merge.
     Closed {},
+    /// It is open again.
     Reopened {},
     /// Ends the news of one look, with the time of that look. A look without news leaves no trace, not even this one:
     /// sixty quiet pull requests polled all day would fill the log.
-    Seen {
-        observed_at: Timestamp,
-    },
-    Claimed {
-        session: SessionId,
-    },
-    Released {
-        session: SessionId,
-    },
+    Seen { observed_at: Timestamp },
+    /// A session has become its owner.
+    Claimed { session: SessionId },
+    /// A session has given it up.
+    Released { session: SessionId },
     /// The lines that the head adds were scanned.
-    Scanned {
-        scan: Box<ScanResult>,
-    },
+    Scanned { scan: Box<ScanResult> },
 }
 
 /// Refusal of a request about a pull request.
@@ -229,10 +181,15 @@ pub enum PullRefusal {
 impl Pull {
     /// Returns the pull request after this one look, without an owner, to judge facts that were just read.
     pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
+        Pull::new(id, facts.tidied(), facts.observed_at)
+    }
+
+    /// Returns a pull request of which only these facts are known.
+    fn new(id: &PullId, facts: PullFacts, changed_at: Timestamp) -> Pull {
         Pull {
             id: id.clone(),
             owner: None,
-            facts: facts.tidied(),
+            facts,
             failures: BTreeMap::new(),
             runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
@@ -241,7 +198,7 @@ impl Pull {
             made_by_ours: false,
             conflict: None,
             scan: None,
-            changed_at: facts.observed_at,
+            changed_at,
         }
     }
 

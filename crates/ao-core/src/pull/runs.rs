@@ -11,13 +11,10 @@ pub struct HeadRuns {
     /// Number of failed runs.
     pub failed: u32,
     /// The last failed run, if the forge identifies runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
     /// It was seen running, or gone, since the last failure.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     again: bool,
     /// The failure that the last run has shown to be flaky, by passing on the same head.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flaked: Option<FlakyRun>,
 }
 

@@ -6,16 +6,14 @@ use super::{AuthorStanding, CheckFacts, CheckState, Mergeable, Pull, ReviewFacts
 /// Result of all checks of the current head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChecksVerdict {
+    /// All have passed.
     Yes,
     /// No check is configured, so none is waited for.
     Unchecked,
     /// Not failed so far.
-    Waiting {
-        why: String,
-    },
-    Red {
-        why: String,
-    },
+    Waiting { why: String },
+    /// At least one has failed.
+    Red { why: String },
 }
 
 impl ChecksVerdict {

@@ -25,25 +25,20 @@ pub struct Lane {
     pub left: Vec<LanePart>,
     pub state: LaneState,
     /// The lane changes the policy. Such a lane has one part, and none behind it.
-    #[serde(default, skip_serializing_if = "super::is_false")]
     pub policy: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneState {
+    /// Its test is under way.
     Testing {},
     /// Green, but not landing yet: others are ahead, the queue is paused, or hooks have to answer first.
-    Tested {
-        tree: String,
-    },
+    Tested { tree: String },
     /// Red or in conflict, with others ahead of it that may be the cause.
-    Failed {
-        result: TestOutcome,
-    },
-    Landing {
-        tree: String,
-    },
+    Failed { result: TestOutcome },
+    /// It is being merged.
+    Landing { tree: String },
 }
 
 impl Lane {

@@ -58,22 +58,18 @@ const BASES_KEPT: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MergeQueue {
     /// The branch that its entries land on, if that is not the default branch of the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The entries, sorted by request, then priority, then age. Those that are in no lane wait.
     pub entries: Vec<QueueEntry>,
     /// The lanes under way, in the order in which they will land.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
     /// The reason why nothing is started.
     pub paused: Option<String>,
     /// The tip of the base branch, as last seen.
     pub base: Option<Commit>,
     /// Earlier tips of the base, the latest last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Commit>,
     /// A policy change has landed and was not read yet. Nothing is started or landed before that.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub policy_due: bool,
 }
 
@@ -91,19 +87,14 @@ pub struct QueueEntry {
     /// retried check may pass.
     pub held: Option<String>,
     /// The hooks that may object were asked about this head, and did not.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The largest batch it is tested in, itself included. It shrinks each time such a batch fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     /// The part of `tries` that were landings. A green test does not reset these.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub landings: u32,
     /// The obstacle that keeps it from landing although it is green.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_the_way: Option<InTheWay>,
     /// The request of the person who wants it merged at once, if it was enqueued by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<MergeRequest>,
 }
 
@@ -114,14 +105,6 @@ pub struct InTheWay {
     /// The number of attempts that it blocked.
     pub times: u32,
     pub again_at: Timestamp,
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Work that the queue wants done now.
@@ -139,40 +122,28 @@ pub enum QueueWork {
 #[serde(rename_all = "snake_case")]
 pub enum QueueInput {
     /// Adds an entry. An entry with the same head keeps its position, unless a priority other than 0 is given.
-    Enqueue {
-        pull: PullId,
-        head: Commit,
-        priority: i32,
-    },
+    Enqueue { pull: PullId, head: Commit, priority: i32 },
     /// Merges it at once, for a person. An existing entry moves to the front.
-    MergeNow {
-        pull: PullId,
-        head: Commit,
-        request: MergeRequest,
-    },
-    Prioritize {
-        pull: PullId,
-        priority: i32,
-    },
-    Remove {
-        pull: PullId,
-        why: String,
-    },
-    Pause {
-        why: String,
-    },
+    MergeNow { pull: PullId, head: Commit, request: MergeRequest },
+    /// Changes the priority of an entry.
+    Prioritize { pull: PullId, priority: i32 },
+    /// Removes an entry.
+    Remove { pull: PullId, why: String },
+    /// Starts nothing new until it is resumed.
+    Pause { why: String },
+    /// Continues after a pause.
     Resume {},
     /// A fact that policy depends on may have changed, if only the time.
     Look {},
-    HeadMoved {
-        pull: PullId,
-        head: Commit,
-    },
+    /// An entry has another head.
+    HeadMoved { pull: PullId, head: Commit },
+    /// The base branch has another tip.
     BaseMoved {
         base: Commit,
         /// The branch that moved, if that is not the default branch of the project.
         branch: Option<String>,
     },
+    /// A test has ended.
     Tested {
         pull: PullId,
         head: Commit,
@@ -183,6 +154,7 @@ pub enum QueueInput {
         checks: bool,
         result: TestOutcome,
     },
+    /// A lane was merged.
     Landed {
         pull: PullId,
         head: Commit,
@@ -205,11 +177,7 @@ pub enum QueueInput {
         in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.
-    Verdict {
-        pull: PullId,
-        head: Commit,
-        objection: Option<String>,
-    },
+    Verdict { pull: PullId, head: Commit, objection: Option<String> },
     /// The work itself broke, for reasons unrelated to the pull request. `tries` is that of the work, so that one
     /// failure reported twice counts once.
     EffectFailed {
@@ -227,15 +195,16 @@ pub enum QueueInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    Green {
-        tree: String,
-    },
+    /// The checks passed on this tree.
+    Green { tree: String },
+    /// The checks failed, with this output.
     Red {
         output: String,
         /// Commits that have landed since the change began, in words. May be empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
+    /// These files conflict.
     Conflict {
         files: Vec<String>,
         /// The pull request ahead that could not be merged, if it was not the last one.
@@ -248,6 +217,7 @@ pub enum TestOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueEvent {
+    /// An entry was added.
     Enqueued {
         pull: PullId,
         head: Commit,
@@ -258,18 +228,15 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
     },
-    Reprioritized {
-        pull: PullId,
-        priority: i32,
-    },
-    Removed {
-        pull: PullId,
-        why: String,
-    },
-    Paused {
-        why: String,
-    },
+    /// An entry has another priority.
+    Reprioritized { pull: PullId, priority: i32 },
+    /// An entry was removed.
+    Removed { pull: PullId, why: String },
+    /// Nothing new is started.
+    Paused { why: String },
+    /// The pause is over.
     Resumed {},
+    /// The base branch has another tip.
     BaseMoved {
         base: Commit,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,68 +254,36 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<LanePart>,
         /// The lane changes the policy that later entries are judged by.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         policy: bool,
     },
-    TestPassed {
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        tree: String,
-    },
+    /// A lane is green.
+    TestPassed { pull: PullId, head: Commit, base: Commit, tree: String },
     /// Its lane failed, but something ahead of it may be the cause.
-    TestFailed {
-        pull: PullId,
-        head: Commit,
-        result: TestOutcome,
-    },
+    TestFailed { pull: PullId, head: Commit, result: TestOutcome },
     /// A batch failed, so these are tested in smaller batches from now on.
-    Split {
-        pulls: Vec<PullId>,
-        most: u32,
-        why: String,
-    },
-    LandStarted {
-        pull: PullId,
-        head: Commit,
-        base: Commit,
-        tree: String,
-    },
+    Split { pulls: Vec<PullId>, most: u32, why: String },
+    /// A lane is being merged.
+    LandStarted { pull: PullId, head: Commit, base: Commit, tree: String },
     /// The hooks that may object were asked about this head, and did not.
-    Cleared {
-        pull: PullId,
-        head: Commit,
-    },
+    Cleared { pull: PullId, head: Commit },
     /// The test of its lane no longer counts; all parts of it wait again.
-    Voided {
-        pull: PullId,
-        why: String,
-    },
+    Voided { pull: PullId, why: String },
     /// Its turn came but policy does not hold. Emitted once, not at every look.
-    Held {
-        pull: PullId,
-        why: String,
-    },
+    Held { pull: PullId, why: String },
     /// The work broke and will be retried.
     TryFailed {
         pull: PullId,
         tries: u32,
         why: String,
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         landing: bool,
     },
     /// Something blocks the landing. Its lane stays green and lands later.
-    InTheWay {
-        pull: PullId,
-        why: String,
-        times: u32,
-        again_at: Timestamp,
-    },
-    Rejected {
-        pull: PullId,
-        head: Commit,
-        reason: QueueRejection,
-    },
+    InTheWay { pull: PullId, why: String, times: u32, again_at: Timestamp },
+    /// An entry has left the queue without landing.
+    Rejected { pull: PullId, head: Commit, reason: QueueRejection },
+    /// An entry has landed.
     Landed {
         pull: PullId,
         head: Commit,
@@ -369,21 +304,14 @@ pub enum QueueRejection {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         between: String,
     },
-    Conflict {
-        files: Vec<String>,
-    },
+    /// It conflicts with the base in these files.
+    Conflict { files: Vec<String> },
     /// The work broke too often to go on.
-    Broken {
-        why: String,
-    },
+    Broken { why: String },
     /// A hook objects to the merge.
-    Vetoed {
-        why: String,
-    },
+    Vetoed { why: String },
     /// It was requested to land at once, and something prevents that.
-    Held {
-        why: String,
-    },
+    Held { why: String },
 }
 
 /// The reason why the queue refused a request.

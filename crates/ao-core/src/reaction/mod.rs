@@ -31,79 +31,74 @@ pub use rehearse::{DryRun, problem_of, rehearse};
 /// Reactions to each kind of problem, in one layer of the configuration.
 pub type ReactionPatches = BTreeMap<IncidentKind, ReactionPatch>;
 
-/// Reaction to a kind of problem, after all layers are put together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reaction {
-    /// It acts without a person's consent. If not, a person is notified.
-    pub auto: bool,
-    pub action: ReactionAction,
-    /// Limit of the actions for one problem.
-    pub attempts: u32,
-    /// An upper limit on `attempts`, already applied where a reaction is looked up.
-    pub most: Option<u32>,
-    /// Time that each escalation level has to help.
-    pub escalate_after: Duration,
-    /// Template of the message. Without it, the kind's own text.
-    pub message: Option<String>,
-    /// An expression over the same variables. If it does not hold, the problem is only recorded.
-    pub condition: Option<String>,
-    /// Time that a state has to last before it is a problem, for the kinds that are about time.
-    pub threshold: Option<Duration>,
-    /// Level of the notice to a person.
-    pub level: NoticeLevel,
-    /// The one channel for a person; those for the level if absent.
-    pub channel: Option<String>,
-    /// The agent that is started, if one is.
-    pub agent: Option<String>,
-    /// The command that is run, if one is.
-    pub command: Option<String>,
-    /// Time limit of the command.
-    pub timeout: Duration,
-    /// Re-runs of a failed check before an agent is woken.
-    pub rerun: u32,
-    /// A thread is resolved when it is answered.
-    pub resolve: bool,
-    /// Time after one action in which the next one waits.
-    pub cooldown: Duration,
+/// Defines [`Reaction`], and [`ReactionPatch`] with the same fields, any of which it may leave out.
+macro_rules! reaction {
+    (
+        set { $($(#[$doc:meta])* $field:ident: $type:ty,)* }
+        optional { $($(#[$remark:meta])* $option:ident: $value:ty,)* }
+    ) => {
+        /// Reaction to a kind of problem, after all layers are put together.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Reaction {
+            $($(#[$doc])* pub $field: $type,)*
+            $($(#[$remark])* pub $option: Option<$value>,)*
+        }
+
+        /// Reaction in one layer. What it leaves out is as in the layer below.
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct ReactionPatch {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $field: Option<$type>,)*
+            $($(#[$remark])* #[serde(skip_serializing_if = "Option::is_none")] pub $option: Option<$value>,)*
+        }
+
+        impl Reaction {
+            /// Replaces every field that a layer sets.
+            fn lay(&mut self, over: &ReactionPatch) {
+                $(if let Some(over) = &over.$field { self.$field.clone_from(over); })*
+                $(if over.$option.is_some() { self.$option.clone_from(&over.$option); })*
+            }
+        }
+    };
 }
 
-/// Reaction in one layer. What it leaves out is as in the layer below.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReactionPatch {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<ReactionAction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempts: Option<u32>,
-    /// The number of attempts after which it escalates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub most: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub escalate_after: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub level: Option<NoticeLevel>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rerun: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolve: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cooldown: Option<Duration>,
+reaction! {
+    set {
+        /// It acts without a person's consent. If not, a person is notified.
+        auto: bool,
+        action: ReactionAction,
+        /// Limit of the actions for one problem.
+        attempts: u32,
+        /// Time that each escalation level has to help.
+        escalate_after: Duration,
+        /// Level of the notice to a person.
+        level: NoticeLevel,
+        /// Time limit of the command.
+        timeout: Duration,
+        /// Re-runs of a failed check before an agent is woken.
+        rerun: u32,
+        /// A thread is resolved when it is answered.
+        resolve: bool,
+        /// Time after one action in which the next one waits.
+        cooldown: Duration,
+    }
+    optional {
+        /// The number of attempts after which it escalates: an upper limit on `attempts`, already applied where a reaction
+        /// is looked up.
+        most: u32,
+        /// Template of the message. Without it, the kind's own text.
+        message: String,
+        /// An expression over the same variables. If it does not hold, the problem is only recorded.
+        condition: String,
+        /// Time that a state has to last before it is a problem, for the kinds that are about time.
+        threshold: Duration,
+        /// The one channel for a person; those for the level if absent.
+        channel: String,
+        /// The agent that is started, if one is.
+        agent: String,
+        /// The command that is run, if one is.
+        command: String,
+    }
 }
 
 /// Action of a reaction.
@@ -183,38 +178,14 @@ impl Reaction {
 
     /// Applies one layer. An action that is new for the kind is taken at least once.
     pub fn patched(mut self, patch: &ReactionPatch) -> Reaction {
-        fn lay<T: Clone>(field: &mut T, over: &Option<T>) {
-            if let Some(over) = over {
-                *field = over.clone();
-            }
-        }
-        fn lay_opt<T: Clone>(field: &mut Option<T>, over: &Option<T>) {
-            if over.is_some() {
-                field.clone_from(over);
-            }
-        }
-        lay(&mut self.auto, &patch.auto);
-        lay(&mut self.action, &patch.action);
-        if self.action.acts() {
+        if patch.action.unwrap_or(self.action).acts() {
             self.attempts = self.attempts.max(1);
         }
-        lay(&mut self.attempts, &patch.attempts);
         // A time and a number of attempts are two ways to express the same limit: the nearer one counts.
-        if patch.escalate_after.is_some() || patch.most.is_some() {
-            self.most = patch.most;
+        if patch.escalate_after.is_some() {
+            self.most = None;
         }
-        lay(&mut self.escalate_after, &patch.escalate_after);
-        lay_opt(&mut self.message, &patch.message);
-        lay_opt(&mut self.condition, &patch.condition);
-        lay_opt(&mut self.threshold, &patch.threshold);
-        lay(&mut self.level, &patch.level);
-        lay_opt(&mut self.channel, &patch.channel);
-        lay_opt(&mut self.agent, &patch.agent);
-        lay_opt(&mut self.command, &patch.command);
-        lay(&mut self.timeout, &patch.timeout);
-        lay(&mut self.rerun, &patch.rerun);
-        lay(&mut self.resolve, &patch.resolve);
-        lay(&mut self.cooldown, &patch.cooldown);
+        self.lay(patch);
         self
     }
 }
@@ -252,11 +223,6 @@ impl ReactionAction {
     /// Returns true if the action can be repeated.
     pub fn acts(self) -> bool {
         !matches!(self, ReactionAction::Notify | ReactionAction::Escalate | ReactionAction::Record)
-    }
-
-    /// Returns true if the action needs an agent.
-    pub fn needs_agent(self) -> bool {
-        self == ReactionAction::SendToAgent
     }
 }
 

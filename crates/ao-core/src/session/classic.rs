@@ -66,10 +66,7 @@ impl StatusWord {
 
     /// Returns the name under which it is stored and sent.
     pub fn word(self) -> String {
-        match serde_json::to_value(self) {
-            Ok(serde_json::Value::String(word)) => word,
-            _ => String::new(),
-        }
+        crate::text::word(&self)
     }
 
     /// Parses a name.

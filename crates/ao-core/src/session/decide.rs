@@ -13,7 +13,7 @@ use super::report::{ReportOrigin, reported};
 use super::say::{flush, is_writing, send, task_message};
 use super::{AfterStop, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionInput, SessionOutcome};
 use crate::effect::EffectKey;
-use crate::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource, SignalWeight, judge};
+use crate::evidence::{AgentActivity, Reading, Signal, SignalSource, SignalWeight, judge};
 use crate::incident::IncidentKind;
 use crate::refusal::Refusal;
 use crate::setup::Origin;
@@ -188,13 +188,8 @@ pub(crate) fn decide(
         (Phase::Running { attempt, .. }, I::Failed { effect: EffectKey::Look { attempt: of, .. }, why })
             if of == *attempt =>
         {
-            let blind = Signal {
-                attempt: of,
-                source: SignalSource::Process,
-                at: now,
-                confidence: Confidence::High,
-                reading: Reading::Unreadable { why: why.clone() },
-            };
+            let reading = Reading::Unreadable { why: why.clone() };
+            let blind = Signal::certain(of, SignalSource::Process, now, reading);
             let mut events = see(state, session, now, blind);
             events.push(E::LookFailed { why });
             Ok(events)

@@ -30,10 +30,6 @@ pub struct DeniedCalls {
 }
 
 impl DeniedCalls {
-    pub(super) fn is_none(&self) -> bool {
-        self.count == 0
-    }
-
     pub(super) fn record(&mut self, call: &str, tool: &str, at: Timestamp) {
         self.count = self.count.saturating_add(1);
         self.tool = tool.to_owned();

@@ -23,15 +23,12 @@ pub struct DialogState {
     /// The answer that is being given to the open dialog.
     pub answer: Option<DialogAnswer>,
     /// Time at which the open dialog began. It is the same one until the agent is seen to do something else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Timestamp>,
     /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastDialog>,
     /// Count of the questions; the number of the last one.
     pub questions: u32,
     /// Time of the last answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Timestamp>,
     /// Count of the answers; the number of the last one.
     pub answers: u32,
@@ -46,7 +43,6 @@ pub struct LastDialog {
     /// Time at which it was last seen.
     pub seen: Timestamp,
     /// The question in the words of each source.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<SignalSource, String>,
 }
 

@@ -22,6 +22,7 @@ use crate::{AskId, Attempt, ConversationId, PullId, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionInput {
     // Results of effects.
+    /// The workspace was created.
     WorkspaceReady {
         attempt: Attempt,
         path: String,
@@ -29,169 +30,96 @@ pub enum SessionInput {
         /// It existed before, and is used as it is.
         as_found: bool,
     },
-    SetUp {
-        attempt: Attempt,
-    },
+    /// The workspace was set up.
+    SetUp { attempt: Attempt },
     /// One of the project's own commands failed. An automatic retry would only fail again.
-    SetupFailed {
-        attempt: Attempt,
-        why: String,
-    },
+    SetupFailed { attempt: Attempt, why: String },
     /// Nothing was started, because another program listens on one of its ports.
-    PortTaken {
-        attempt: Attempt,
-        port: u16,
-    },
-    Launched {
-        attempt: Attempt,
-        process: ProcessRef,
-        conversation: Option<ConversationId>,
-    },
+    PortTaken { attempt: Attempt, port: u16 },
+    /// The process was started.
+    Launched { attempt: Attempt, process: ProcessRef, conversation: Option<ConversationId> },
     /// The agent has nothing to resume: it starts once afresh with the task.
-    ConversationGone {
-        attempt: Attempt,
-    },
-    Written {
-        attempt: Attempt,
-        delivery: u32,
-        tries: u32,
-    },
+    ConversationGone { attempt: Attempt },
+    /// A delivery was written.
+    Written { attempt: Attempt, delivery: u32, tries: u32 },
     /// A dialog or a person's draft was in the way at the last moment; nothing was typed.
-    NotWritten {
-        attempt: Attempt,
-        delivery: u32,
-        tries: u32,
-        why: String,
-    },
-    Looked {
-        attempt: Attempt,
-        signals: Vec<Signal>,
-    },
+    NotWritten { attempt: Attempt, delivery: u32, tries: u32, why: String },
+    /// The agent was looked at.
+    Looked { attempt: Attempt, signals: Vec<Signal> },
     /// The drift of the workspace, if there is any.
-    Drift {
-        attempt: Attempt,
-        drift: Option<String>,
-    },
+    Drift { attempt: Attempt, drift: Option<String> },
     /// Branch and head that are checked out in its workspace now.
-    CheckedOut {
-        checked_out: CheckedOut,
-    },
+    CheckedOut { checked_out: CheckedOut },
     /// There is no workspace to start its process in: it was removed by another program or person.
-    TreeGone {
-        attempt: Attempt,
-        path: String,
-    },
-    Answered {
-        attempt: Attempt,
-        number: u32,
-    },
-    NotAnswered {
-        attempt: Attempt,
-        number: u32,
-        why: String,
-    },
-    TurnCancelled {
-        attempt: Attempt,
-        number: u32,
-        /// A turn was running, and is cut short.
-        cut: bool,
-    },
-    ProcessEnded {
-        attempt: Attempt,
-    },
-    WorkspaceRemoved {
-        tries: u32,
-        rescue: Option<String>,
-    },
-    WorkspaceKept {
-        tries: u32,
-        reasons: Vec<KeepReason>,
-    },
-    Failed {
-        effect: EffectKey,
-        why: String,
-    },
+    TreeGone { attempt: Attempt, path: String },
+    /// The answer was given.
+    Answered { attempt: Attempt, number: u32 },
+    /// The answer could not be given.
+    NotAnswered { attempt: Attempt, number: u32, why: String },
+    /// A cancellation has ended. `cut` if a turn was running, which is cut short.
+    TurnCancelled { attempt: Attempt, number: u32, cut: bool },
+    /// The process of the attempt has certainly ended.
+    ProcessEnded { attempt: Attempt },
+    /// The workspace is gone.
+    WorkspaceRemoved { tries: u32, rescue: Option<String> },
+    /// The gate refuses to remove the workspace.
+    WorkspaceKept { tries: u32, reasons: Vec<KeepReason> },
+    /// An effect failed.
+    Failed { effect: EffectKey, why: String },
     // Observations.
+    /// A signal of the agent.
     Signal(Signal),
     /// A report of the agent, by its hook, transcript or protocol.
-    Reported {
-        attempt: Attempt,
-        source: SignalSource,
-        at: Timestamp,
-        report: AgentReport,
-    },
+    Reported { attempt: Attempt, source: SignalSource, at: Timestamp, report: AgentReport },
     /// The agent reports faster than its reports are of use, and only the latest is passed on.
-    Flooding {
-        attempt: Attempt,
-    },
+    Flooding { attempt: Attempt },
     /// The agent itself names the conversation that it works in.
-    ConversationNamed {
-        attempt: Attempt,
-        conversation: ConversationId,
-    },
-    PullLinked {
-        pull: PullId,
-    },
-    PullUnlinked {
-        pull: PullId,
-    },
-    Merged {
-        pull: PullId,
-    },
+    ConversationNamed { attempt: Attempt, conversation: ConversationId },
+    /// It has become the owner of a pull request.
+    PullLinked { pull: PullId },
+    /// It is not the owner of a pull request any more.
+    PullUnlinked { pull: PullId },
+    /// Its change was merged.
+    Merged { pull: PullId },
     // Requests of people and other parts.
+    /// A message for the agent.
     Send(NewMessage),
     /// An answer to the ask with that number, see [`Session::open_asks`](super::Session::open_asks).
-    Answer {
-        by: String,
-        question: u32,
-        text: String,
-    },
+    Answer { by: String, question: u32, text: String },
     /// The news of this incident is outdated; messages that are not written yet are withdrawn.
-    Withdraw {
-        incident: IncidentKey,
-    },
-    Stop {
-        by: String,
-        why: String,
-    },
-    Pause {
-        by: String,
-    },
-    Resume {
-        limits: Option<SpendLimits>,
-    },
+    Withdraw { incident: IncidentKey },
+    /// Ends the session.
+    Stop { by: String, why: String },
+    /// A person holds it.
+    Pause { by: String },
+    /// A person ends its holds, with new limits if there are any.
+    Resume { limits: Option<SpendLimits> },
+    /// Starts again after a failed set-up or an exit.
     Retry,
+    /// Starts again, even after its end.
     Restore,
     /// Like [`SessionInput::Restore`], in this runtime from now on.
-    RestoreIn {
-        runtime: String,
-    },
+    RestoreIn { runtime: String },
     /// Its workspace may be removed, if nothing is lost by that.
     Cleanup,
     /// Its workspace is to be removed with the work in it; a rescue ref keeps the last state.
     Discard,
     /// The hooks that may object to its start do not.
     Clear,
-    Hold {
-        kind: HoldKind,
-        why: String,
-    },
-    Release {
-        kind: HoldKind,
-    },
+    /// It gets no further turn, for this reason.
+    Hold { kind: HoldKind, why: String },
+    /// A reason not to continue is gone.
+    Release { kind: HoldKind },
     // Consequences of other events.
     /// The provider's limit is over: it goes on after that long, and at most as much later again.
-    LimitOver {
-        after: Duration,
-        within: Duration,
-    },
+    LimitOver { after: Duration, within: Duration },
     /// The running turn has to end now, because a budget is overdrawn.
-    Halt {
-        why: String,
-    },
+    Halt { why: String },
+    /// Messages may be deliverable now.
     Flush,
     /// Compare our own counts with the limits.
     Count,
+    /// A timer is due.
     Due,
 }
 
@@ -199,29 +127,22 @@ pub enum SessionInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEvent {
-    Queued {
-        spec: Box<SessionSpec>,
-    },
+    /// It was made, and waits for a slot.
+    Queued { spec: Box<SessionSpec> },
+    /// It has got a slot, and these ports.
     Admitted {
         attempt: Attempt,
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         ports: BTreeMap<String, u16>,
     },
     /// It exists. If it still has to be set up, the agent waits for that.
-    WorkspaceReady {
-        path: String,
-        base: String,
-        set_up: bool,
-    },
+    WorkspaceReady { path: String, base: String, set_up: bool },
+    /// The workspace is set up.
     WorkspaceSetUp {},
     /// One of the project's own commands failed; a person has to look.
-    SetupFailed {
-        why: String,
-    },
-    WorkspaceFailed {
-        why: String,
-        again_at: Option<Timestamp>,
-    },
+    SetupFailed { why: String },
+    /// The workspace could not be created or set up.
+    WorkspaceFailed { why: String, again_at: Option<Timestamp> },
     /// A launch was decided: with this conversation, new or resumed, with or without a first message.
     Launching {
         attempt: Attempt,
@@ -229,102 +150,62 @@ pub enum SessionEvent {
         resume: bool,
         delivery: Option<Box<Delivery>>,
     },
-    LaunchFailed {
-        why: String,
-        again_at: Timestamp,
-    },
+    /// The process could not be started.
+    LaunchFailed { why: String, again_at: Timestamp },
     /// Another program listens on a port that it was given; it gets others.
-    PortsLeased {
-        ports: BTreeMap<String, u16>,
-        refused: u16,
-    },
-    Launched {
-        process: ProcessRef,
-    },
-    ConversationSeen {
-        conversation: ConversationId,
-    },
-    ConversationGone {
-        attempt: Attempt,
-    },
-    SignalSeen {
-        signal: Signal,
-    },
+    PortsLeased { ports: BTreeMap<String, u16>, refused: u16 },
+    /// The process was started.
+    Launched { process: ProcessRef },
+    /// The agent works in this conversation.
+    ConversationSeen { conversation: ConversationId },
+    /// The conversation to resume does not exist.
+    ConversationGone { attempt: Attempt },
+    /// A signal of the agent.
+    SignalSeen { signal: Signal },
     /// Time alone has changed the judgement.
     Rejudged {},
+    /// The agent is to be looked at.
     LookWanted {},
     /// The look is over; the events before this are what was seen.
     Looked {},
-    LookFailed {
-        why: String,
-    },
+    /// The agent could not be looked at.
+    LookFailed { why: String },
     /// The agent works in another folder or on another branch than its own.
-    Drifted {
-        what: String,
-    },
+    Drifted { what: String },
+    /// The agent is in its own folder and on its own branch again.
     DriftEnded {},
     /// Its workspace was removed by another program or person, and is created anew.
-    TreeLost {
-        path: String,
-    },
+    TreeLost { path: String },
     /// Its workspace is on another branch or commit than before.
-    CheckoutChanged {
-        checked_out: CheckedOut,
-    },
+    CheckoutChanged { checked_out: CheckedOut },
     /// The agent asks, by an id of its own. Again for the same id, if it reports more details.
-    Asked {
-        open: OpenAsk,
-    },
+    Asked { open: OpenAsk },
     /// An ask was answered elsewhere, or withdrawn.
-    AskClosed {
-        ask: AskId,
-    },
-    Answering {
-        answer: DialogAnswer,
-    },
-    Answered {
-        number: u32,
-    },
+    AskClosed { ask: AskId },
+    /// A person's answer is to be given.
+    Answering { answer: DialogAnswer },
+    /// The answer was given.
+    Answered { number: u32 },
     /// The dialog had changed, or could not be reached. Nothing was typed.
-    NotAnswered {
-        number: u32,
-        why: String,
-    },
+    NotAnswered { number: u32, why: String },
     /// The running turn is to end, for this reason.
-    Cancelling {
-        cancel: TurnCancel,
-    },
-    TurnCancelled {
-        number: u32,
-        /// A turn was running, and is cut short.
-        cut: bool,
-    },
-    Stopping {
-        then: AfterStop,
-    },
-    StopWanted {
-        outcome: SessionOutcome,
-    },
-    StopFailed {
-        why: String,
-        again_at: Timestamp,
-    },
-    Retrying {
-        restarts: u32,
-        at: Timestamp,
-        why: String,
-    },
+    Cancelling { cancel: TurnCancel },
+    /// A cancellation has ended. `cut` if a turn was running, which is cut short.
+    TurnCancelled { number: u32, cut: bool },
+    /// Its process is to be ended.
+    Stopping { then: AfterStop },
+    /// It ends once the present step is done.
+    StopWanted { outcome: SessionOutcome },
+    /// The process could not be ended.
+    StopFailed { why: String, again_at: Timestamp },
+    /// It starts again at that time.
+    Retrying { restarts: u32, at: Timestamp, why: String },
     /// It has given its slot to another session.
-    Rested {
-        why: String,
-    },
-    Exited {
-        code: Option<i32>,
-        why: String,
-    },
-    Ended {
-        outcome: SessionOutcome,
-    },
+    Rested { why: String },
+    /// Its process has ended.
+    Exited { code: Option<i32>, why: String },
+    /// It has ended.
+    Ended { outcome: SessionOutcome },
     /// The delay before another try has passed.
     DelayOver {},
     /// Back in the queue: woken by a message, retried or restored by a person.
@@ -334,111 +215,68 @@ pub enum SessionEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<String>,
     },
-    MessageQueued {
-        message: Message,
-        replaces: Option<u32>,
-    },
+    /// A message waits, instead of an older one if that is outdated.
+    MessageQueued { message: Message, replaces: Option<u32> },
     /// Outdated before it was sent.
-    MessageWithdrawn {
-        no: u32,
-        incident: Option<IncidentKey>,
-    },
-    MessagesDropped {
-        why: String,
-    },
-    DeliveryStarted {
-        delivery: Box<Delivery>,
-    },
-    Written {
-        delivery: u32,
-        proof_by: Timestamp,
-    },
-    DeliveryPaused {
-        delivery: u32,
-        until: Timestamp,
-        counts: bool,
-        why: String,
-    },
-    DeliveryRetried {
-        delivery: u32,
-    },
+    MessageWithdrawn { no: u32, incident: Option<IncidentKey> },
+    /// All messages were given up.
+    MessagesDropped { why: String },
+    /// Messages are being delivered.
+    DeliveryStarted { delivery: Box<Delivery> },
+    /// The delivery was written; a proof is due by then.
+    Written { delivery: u32, proof_by: Timestamp },
+    /// The delivery is tried again at that time.
+    DeliveryPaused { delivery: u32, until: Timestamp, counts: bool, why: String },
+    /// The delivery is tried again.
+    DeliveryRetried { delivery: u32 },
     /// Proven by this turn of the agent.
-    Accepted {
-        delivery: u32,
-        turn: String,
-    },
+    Accepted { delivery: u32, turn: String },
     /// A late proof for messages that were already given up.
-    TakenAfterAll {
-        messages: Vec<u32>,
-        turn: String,
-    },
-    DeliveryFailed {
-        delivery: u32,
-        why: String,
-    },
+    TakenAfterAll { messages: Vec<u32>, turn: String },
+    /// The delivery was given up.
+    DeliveryFailed { delivery: u32, why: String },
     /// It has waited long enough for the sessions in its way.
     WaitedEnough {},
     /// The hooks that may object to its start were asked, and do not.
     Cleared {},
-    Held {
-        kind: HoldKind,
-        why: String,
-    },
-    Released {
-        kind: HoldKind,
-    },
+    /// It gets no further turn, for this reason.
+    Held { kind: HoldKind, why: String },
+    /// A reason not to continue is gone.
+    Released { kind: HoldKind },
     /// The time at which it resumes after a provider's limit.
-    ResumePlanned {
-        at: Timestamp,
-    },
+    ResumePlanned { at: Timestamp },
     /// It has been idle for too long, with its work not done.
     Lingered {},
-    Spent {
-        spend: UsageTotal,
-    },
-    ToolDenied {
-        call: String,
-        tool: String,
-    },
+    /// The agent has used up this much.
+    Spent { spend: UsageTotal },
+    /// The agent was not allowed to make a tool call.
+    ToolDenied { call: String, tool: String },
     /// The agent has written this to its user.
-    Replied {
-        text: String,
-    },
-    TurnEnded {
-        end: TurnEnd,
-    },
-    PlanChanged {
-        steps: Vec<PlanStep>,
-    },
-    BudgetMarked {
-        mark: String,
-    },
-    LimitsSet {
-        limits: SpendLimits,
-    },
-    PullLinked {
-        pull: PullId,
-    },
-    PullUnlinked {
-        pull: PullId,
-    },
+    Replied { text: String },
+    /// A turn of the agent has ended.
+    TurnEnded { end: TurnEnd },
+    /// The agent has another plan.
+    PlanChanged { steps: Vec<PlanStep> },
+    /// The soft mark of its budget is reached.
+    BudgetMarked { mark: String },
+    /// A person has set other limits.
+    LimitsSet { limits: SpendLimits },
+    /// It has become the owner of a pull request.
+    PullLinked { pull: PullId },
+    /// It is not the owner of a pull request any more.
+    PullUnlinked { pull: PullId },
+    /// Its workspace is to be removed; with `discard`, even if it has unsaved work.
     RemovalWanted {
         /// Removes it even if it has unsaved work.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         discard: bool,
     },
-    RemovalFailed {
-        why: String,
-        again_at: Timestamp,
-    },
-    WorkspaceRemoved {
-        rescue: Option<String>,
-    },
-    WorkspaceKept {
-        reasons: Vec<KeepReason>,
-    },
+    /// The workspace could not be removed.
+    RemovalFailed { why: String, again_at: Timestamp },
+    /// The workspace is gone.
+    WorkspaceRemoved { rescue: Option<String> },
+    /// The gate refuses to remove the workspace.
+    WorkspaceKept { reasons: Vec<KeepReason> },
     /// Leaves the memory, together with its finished pull requests and its closed task.
-    Archived {
-        pulls: BTreeSet<PullId>,
-    },
+    Archived { pulls: BTreeSet<PullId> },
 }

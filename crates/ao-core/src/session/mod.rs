@@ -138,81 +138,41 @@ pub struct AgentAbilities {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Phase {
     /// Waits for a slot.
-    Queued {
-        since: Timestamp,
-    },
+    Queued { since: Timestamp },
     /// Its workspace is being created. A stop waits for that, so that nothing unknown is left behind.
-    Preparing {
-        attempt: Attempt,
-        then_stop: Option<SessionOutcome>,
-    },
+    Preparing { attempt: Attempt, then_stop: Option<SessionOutcome> },
     /// Its workspace could not be created; a person has to look.
-    SetupFailed {
-        why: String,
-    },
+    SetupFailed { why: String },
     /// Its process is being started. The same attempt is retried after a failure, because the failed try may have
     /// left a process; a launch is idempotent per attempt.
-    Starting {
-        attempt: Attempt,
-        tries: u32,
-        again_at: Option<Timestamp>,
-        then_stop: Option<SessionOutcome>,
-    },
-    Running {
-        attempt: Attempt,
-        since: Timestamp,
-    },
+    Starting { attempt: Attempt, tries: u32, again_at: Option<Timestamp>, then_stop: Option<SessionOutcome> },
+    /// Its process runs.
+    Running { attempt: Attempt, since: Timestamp },
     /// Its process tree is being ended, for certain, before anything else is done.
-    Stopping {
-        attempt: Attempt,
-        then: AfterStop,
-        tries: u32,
-        again_at: Option<Timestamp>,
-    },
+    Stopping { attempt: Attempt, then: AfterStop, tries: u32, again_at: Option<Timestamp> },
     /// Its process ended unexpectedly and is started again at `at`.
-    Retrying {
-        at: Timestamp,
-        why: String,
-    },
+    Retrying { at: Timestamp, why: String },
     /// Its process has ended; a message or a person can wake it.
-    Exited {
-        at: Timestamp,
-        code: Option<i32>,
-        why: String,
-    },
+    Exited { at: Timestamp, code: Option<i32>, why: String },
     /// Its process was ended while it waited for others, because another session needed its slot; a message or a
     /// person wakes it.
-    Resting {
-        at: Timestamp,
-        why: String,
-    },
-    Ended {
-        outcome: SessionOutcome,
-        at: Timestamp,
-    },
+    Resting { at: Timestamp, why: String },
+    /// It has ended.
+    Ended { outcome: SessionOutcome, at: Timestamp },
 }
 
 /// The next phase of a session once its process is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "then")]
 pub enum AfterStop {
-    End {
-        outcome: SessionOutcome,
-    },
+    /// The session ends.
+    End { outcome: SessionOutcome },
     /// Starts again, as the `restarts`th time in a row.
-    Retry {
-        restarts: u32,
-        at: Timestamp,
-        why: String,
-    },
-    Rest {
-        code: Option<i32>,
-        why: String,
-    },
+    Retry { restarts: u32, at: Timestamp, why: String },
+    /// It waits for a message or a person.
+    Rest { code: Option<i32>, why: String },
     /// Its slot is for another session.
-    GiveWay {
-        why: String,
-    },
+    GiveWay { why: String },
 }
 
 /// The outcome of a session.
@@ -301,7 +261,6 @@ pub struct WatchState {
 pub struct SessionUsage {
     pub spend: UsageTotal,
     /// The part of it that was added to its project's sum at an earlier end.
-    #[serde(default, skip_serializing_if = "is_nothing")]
     pub summed: UsageTotal,
     /// The part that earlier attempts used up: the agent counts from nought each time.
     pub before: UsageTotal,
@@ -323,7 +282,6 @@ pub struct ResumeState {
     /// The last turn was cut short: by a provider's limit, or because its process died in it.
     pub cut_short: bool,
     /// The messages of the turn that has not come to its end. An agent that forgets them with its process gets them again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Message>,
 }
 
@@ -360,13 +318,10 @@ pub struct Session {
     pub launch: LaunchState,
     pub workspace: SessionWorkspace,
     /// The hooks that may object to its start were asked and did not. Asked once, until it ends.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The files that its task names, as far as they look like paths.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
     /// It has waited long enough for the sessions that change these.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub waited: bool,
     pub ports: PortLease,
     pub evidence: Evidence,
@@ -383,15 +338,12 @@ pub struct Session {
     pub holds: BTreeMap<HoldKind, SessionHold>,
     pub usage: SessionUsage,
     /// The tool calls that the agent was denied.
-    #[serde(default, skip_serializing_if = "DeniedCalls::is_none")]
     pub denied: DeniedCalls,
     pub pulls: BTreeSet<PullId>,
     pub resume: ResumeState,
     /// The last reply of the present attempt's agent, or the reason why its turn failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reply: Option<String>,
     /// Time at which the agent last took a message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
     /// The start of an idle time that has lasted too long, if there is one.
     pub lingers: Option<Timestamp>,
@@ -438,14 +390,6 @@ impl AgentChoice {
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
-}
-
-fn is_nothing(spend: &UsageTotal) -> bool {
-    *spend == UsageTotal::default()
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl Session {

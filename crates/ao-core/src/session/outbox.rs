@@ -60,11 +60,10 @@ pub enum Sender {
 pub enum MessageKind {
     /// The task itself, the first message of a conversation.
     Task,
+    /// A text of a person or another session.
     Text,
     /// News about an incident; combined with other news.
-    News {
-        incident: IncidentKey,
-    },
+    News { incident: IncidentKey },
 }
 
 /// A message in the outbox.
@@ -99,15 +98,12 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum DeliveryStage {
+    /// It is to be written.
     Writing,
-    Written {
-        proof_by: Timestamp,
-    },
+    /// It was written; a proof is due by then.
+    Written { proof_by: Timestamp },
     /// `counts` if the failed try is to be counted; being blocked by a dialog is not a failure.
-    Paused {
-        until: Timestamp,
-        counts: bool,
-    },
+    Paused { until: Timestamp, counts: bool },
 }
 
 /// The messages of a session that are not delivered yet, and recent results.
@@ -138,23 +134,26 @@ pub struct FailedMessage {
     /// The whole text of its delivery, actual or intended, by which a late proof is recognized.
     pub text: String,
     /// The delivery that was given up with it; absent if it was never under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<u32>,
 }
 
 /// The reason why a message waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageWait {
+    /// The agent does not run.
     NotRunning,
+    /// The session is on hold.
     Held,
+    /// The agent works.
     Busy,
+    /// The agent waits for an answer.
     DialogOpen,
+    /// The provider refuses more work.
     Limited,
     /// Nothing is typed at an agent whose state is unknown.
     Unknown,
-    PersonTyping {
-        until: Timestamp,
-    },
+    /// A person types.
+    PersonTyping { until: Timestamp },
 }
 
 /// The next step of an outbox.
@@ -199,17 +198,7 @@ impl Outbox {
             }
             messages.push(message.clone());
         }
-        let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
-        (!messages.is_empty()).then(|| Delivery {
-            no: self.next_delivery.saturating_add(1),
-            interrupt: false,
-            messages,
-            text,
-            tries: 1,
-            pauses: 0,
-            with_launch,
-            stage,
-        })
+        (!messages.is_empty()).then(|| self.delivery(messages, false, stage, with_launch))
     }
 
     /// Composes the next messages that are delivered together.
@@ -233,17 +222,19 @@ impl Outbox {
                 messages.push(message.clone());
             }
         }
+        Some(self.delivery(messages, first.interrupt, stage, with_launch))
+    }
+
+    fn delivery(
+        &self,
+        messages: Vec<Message>,
+        interrupt: bool,
+        stage: DeliveryStage,
+        with_launch: Option<Attempt>,
+    ) -> Delivery {
+        let no = self.next_delivery.saturating_add(1);
         let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
-        Some(Delivery {
-            no: self.next_delivery.saturating_add(1),
-            interrupt: first.interrupt,
-            messages,
-            text,
-            tries: 1,
-            pauses: 0,
-            with_launch,
-            stage,
-        })
+        Delivery { no, messages, text, interrupt, tries: 1, pauses: 0, with_launch, stage }
     }
 
     /// Returns waiting news about the same incident that newer news would replace.

@@ -7,7 +7,7 @@ use super::say::proven;
 use super::{Phase, Session, SessionEvent};
 use crate::agent_report::{AgentReport, CallState, TurnCause, TurnEnd};
 use crate::ask::OpenAsk;
-use crate::evidence::{Confidence, Reading, Signal, SignalSource};
+use crate::evidence::{Reading, Signal, SignalSource};
 use crate::outside::one_line;
 use crate::state::State;
 use crate::text::beginning;
@@ -52,7 +52,7 @@ pub(super) fn reported(
     let runs = matches!(session.phase, Phase::Running { .. } | Phase::Starting { .. });
     let works = |doing: String| {
         let reading = Reading::Working { doing };
-        let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
+        let signal = Signal::certain(attempt, source, at, reading);
         signalled(state, session, now, signal).unwrap_or_default()
     };
     match report {

@@ -9,11 +9,9 @@ use crate::budget::{self, BudgetEvent, BudgetScope, UsageTotal};
 use crate::digest;
 use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{AccountEvent, Event, HostEvent, StampedEvent};
-use crate::forecast;
-use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
 use crate::notice::{self, NoticeEvent};
-use crate::project::{PolicyStand, Project, ProjectEvent, StoppedWork};
+use crate::project::{Project, ProjectEvent};
 use crate::pull::{self, PullEvent};
 use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
@@ -137,67 +135,10 @@ impl State {
                     self.forget_usage(&budget);
                 }
             }
-            ProjectEvent::PolicyChanged { policy, unwritten } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.policy = (**policy).clone();
-                    project.queue.policy_due = false;
-                    let edge = policy.next_edge(at);
-                    project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
+            event => {
+                let Some(project) = self.projects.get_mut(id) else { return };
+                if let Some(edge) = project.evolve(event, at) {
                     self.index.timers.set(StateTimer::Policy(id.clone()), edge);
-                }
-            }
-            ProjectEvent::PolicyBroken { why } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.policy_stand.broken = Some(why.clone());
-                    project.queue.policy_due = false;
-                }
-            }
-            ProjectEvent::RepositorySuspected { suspicions } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.suspicions.clone_from(suspicions);
-                }
-            }
-            ProjectEvent::FreezeTurned { .. } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    let edge = project.policy.next_edge(at);
-                    project.policy_stand.edge = edge;
-                    self.index.timers.set(StateTimer::Policy(id.clone()), edge);
-                }
-            }
-            ProjectEvent::Flaked { check, signature, excerpt } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    count_flake(&mut project.flakes, check, signature, excerpt, at);
-                }
-            }
-            ProjectEvent::BaseAsked { branch, check, commit } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.base.asked(branch, check, commit, at);
-                }
-            }
-            ProjectEvent::BaseFound { branch, check, commit, verdict } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.base.found(branch, check, commit, verdict, at);
-                }
-            }
-            ProjectEvent::Foreseen { found, changed, over, touched } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    let fresh = [found.as_slice(), changed].concat();
-                    forecast::evolve(&mut project.forecast, &fresh, over, touched, at);
-                }
-            }
-            ProjectEvent::WorkStopped { by } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.stopped = Some(StoppedWork { by: by.clone(), at });
-                }
-            }
-            ProjectEvent::WorkStarted { .. } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.stopped = None;
-                }
-            }
-            ProjectEvent::Completed { .. } => {
-                if let Some(project) = self.projects.get_mut(id) {
-                    project.complete = Some(at);
                 }
             }
         }

@@ -48,25 +48,19 @@ pub struct State {
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
     /// Last results of the channels.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelRecord>,
     pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, with the end of their limit.
     pub accounts: BTreeMap<String, Timestamp>,
     /// Limits in a row of each account, and the end of the last one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits_seen: BTreeMap<String, LimitsSeen>,
     /// Usage of the budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub budget_usage: IndexMap<BudgetScope, BudgetUsage, FxBuildHasher>,
     /// The tasks that had a session. They get no second one automatically, even if they are reopened.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
     /// The tasks that no agent could be given.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unassigned: BTreeMap<TaskId, UnassignedTask>,
     /// Results of each project since the last daily digest.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tally: BTreeMap<ProjectId, DailyTally>,
     /// The free memory when it was last too low.
     pub scarce_mb: Option<u64>,

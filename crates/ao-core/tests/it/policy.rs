@@ -197,7 +197,7 @@ fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_i
     seen(&mut desk, |_| {});
     let against = |desk: &Desk| -> Vec<&'static str> {
         let verdict = desk.state.verdict(&desk.state.pulls[&pull()], desk.now);
-        verdict.against().map(|rule| rule.rule.name()).collect()
+        verdict.against().map(|rule| rule.rule.word()).collect()
     };
     assert_eq!(against(&desk), ["human", "trust"]);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Release { session: maker } });

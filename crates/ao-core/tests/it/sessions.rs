@@ -269,7 +269,7 @@ fn a_discard_is_a_wish_of_its_own() {
     desk.tell(session, stop());
     desk.ended(session);
     let removes = |desk: &Desk| match desk.wanted(session).remove(0) {
-        Effect::RemoveWorkspace { discard, .. } => discard,
+        Effect::RemoveWorkspace { order, .. } => order.discard,
         other => panic!("a removal, and not {other:?}"),
     };
     desk.tell(session, SessionInput::Cleanup);

@@ -1,10 +1,9 @@
-//! The contract of the notifier port, on every plugin, the terminal and the routing.
+//! The contract of the notifier port, on every plugin and the routing.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ao_core::notice::NoticeLevel;
-use ao_notifier::{Audience, Pace, Routed, TerminalNotifier};
+use ao_notifier::{Audience, Pace, Routed};
 use ao_ports::Notifier;
 use ao_testkit::contract::notifier::NotifierBench;
 use async_trait::async_trait;
@@ -115,49 +114,4 @@ mod openclaw {
 mod routed {
     use super::*;
     ao_testkit::notifier_contract!(PostBench::start("webhook", ("url", "/hook"), &[], &[]).await.routed());
-}
-
-/// A terminal that can be closed.
-#[derive(Clone, Default)]
-struct Paper(Arc<Mutex<(bool, Vec<u8>)>>);
-
-impl Write for Paper {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut *self.0.lock().unwrap() {
-            (true, _) => Err(io::ErrorKind::BrokenPipe.into()),
-            (false, lines) => lines.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct TerminalBench(Paper, Arc<TerminalNotifier>);
-
-#[async_trait]
-impl NotifierBench for TerminalBench {
-    fn notifier(&self) -> Arc<dyn Notifier> {
-        self.1.clone()
-    }
-
-    async fn accepted(&self) -> usize {
-        self.0.0.lock().unwrap().1.iter().filter(|byte| **byte == b'\n').count()
-    }
-
-    async fn set_working(&mut self, works: bool) {
-        self.0.0.lock().unwrap().0 = !works;
-    }
-}
-
-mod terminal {
-    use super::*;
-
-    fn bench() -> TerminalBench {
-        let paper = Paper::default();
-        TerminalBench(paper.clone(), Arc::new(TerminalNotifier::new(paper)))
-    }
-
-    ao_testkit::notifier_contract!(bench());
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 
 use ao_core::Timestamp;
-use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::evidence::{Reading, Signal, SignalSource};
 use ao_ports::{Report, Reporter};
 
 use super::AttemptKey;
@@ -40,7 +40,7 @@ impl ReportSender {
     ) {
         let reporter = self.to.read().expect("no thread panics while setting it").clone();
         if let Some(reporter) = reporter {
-            let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
+            let signal = Signal::certain(attempt, source, at, reading);
             reporter.report(Report::Signal { session, signal }).await;
         }
     }

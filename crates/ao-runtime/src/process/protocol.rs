@@ -25,30 +25,21 @@ pub(super) enum ShimRequest {
     /// Introduce yourself and, from now on, report the exit and typing.
     Subscribe,
     /// Report once when there is output behind this offset.
-    Beyond {
-        offset: u64,
-    },
+    Beyond { offset: u64 },
     /// The bytes are for the program. A repeated number is the same write.
-    Write {
-        number: u64,
-    },
+    Write { number: u64 },
+    /// Show me the screen once.
     Screen,
     /// Show me the terminal, and new output.
-    Attach {
-        size: Option<(u16, u16)>,
-        control: bool,
-        history: u64,
-    },
+    Attach { size: Option<(u16, u16)>, control: bool, history: u64 },
     /// Typed input of a viewer.
     Type,
-    Resize {
-        size: (u16, u16),
-    },
+    /// The window of a viewer has this size.
+    Resize { size: (u16, u16) },
+    /// Give control to this viewer.
     TakeControl,
     /// End the whole process tree.
-    End {
-        grace_ms: u64,
-    },
+    End { grace_ms: u64 },
 }
 
 /// A message of a shim.

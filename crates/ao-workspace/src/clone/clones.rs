@@ -1,52 +1,43 @@
-//! The workspace adapter for clones.
+//! The layout of clones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::SessionId;
+use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
-use ao_core::workspace::{KeepReason, TreeFacts, reasons_against_discard, reasons_to_keep};
-use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{
-    CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome,
-    RemoveOrder, TreeRef, WorkFound, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
-};
+use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
+use ao_git::Git;
+use ao_ports::{CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, WorkspaceError, WorkspaceSurvey};
 use async_trait::async_trait;
 
-use super::{create, judged, paths, remove};
+use super::{create, paths, remove};
 use crate::error::TreeError;
-use crate::gate::{self, processes};
-use crate::git_workspaces::GitWorkspaces;
+use crate::git_workspaces::{GitTrees, GitWorkspaces, TreeLayout, facts};
 use crate::options::Options;
-use crate::own_tree::{OwnTree, TreeKind};
+use crate::own_tree::TreeKind;
 use crate::repository::{Repository, same};
-use crate::{capture, clean, rebase, rescue, size, whereabouts};
-use ao_git::Git;
+use crate::{clean, size};
 
 /// Creates, inspects and removes clones.
+pub type Clones = GitTrees<CloneLayout>;
+
+/// Clones are in a folder that belongs to `ao`.
 #[derive(Debug)]
-pub struct Clones {
-    shared: GitWorkspaces,
+pub struct CloneLayout {
     folder: PathBuf,
 }
 
 impl Clones {
     /// Keeps clones in this folder, which belongs to `ao`, with a folder below it for each project.
     pub fn new(folder: impl AsRef<Path>, options: Options) -> Clones {
-        Clones { shared: GitWorkspaces::new(options), folder: resolved(folder.as_ref()) }
+        let layout = CloneLayout { folder: resolved(folder.as_ref()) };
+        Clones { shared: GitWorkspaces::new(options), layout }
     }
+}
 
-    async fn source(&self, repository: &str) -> Result<Arc<Repository>, TreeError> {
-        self.shared.repository(Path::new(repository)).await
-    }
-
-    /// Finds a clone, with the repository it was made from.
-    async fn found(&self, tree: &TreeRef) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
-        let source = self.source(&tree.repository).await?;
-        Ok(paths::of(&self.folder, tree)?.map(|path| (source, path)))
-    }
-
+impl CloneLayout {
     async fn surveyed(
         &self,
         source: &Repository,
@@ -55,8 +46,7 @@ impl Clones {
         let Some(path) = paths::of(&self.folder, tree)?.filter(|path| path.symlink_metadata().is_ok()) else {
             return Ok(None);
         };
-        let process_inside = processes::any_inside(&path).await;
-        let facts = judged::facts(source, &path, tree, process_inside).await;
+        let facts = facts::<Self>(source, &path, tree).await;
         let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
@@ -115,125 +105,64 @@ fn resolved(folder: &Path) -> PathBuf {
 }
 
 #[async_trait]
-impl Workspace for Clones {
+impl TreeLayout for CloneLayout {
+    fn kind(source: &Repository) -> TreeKind {
+        TreeKind::clone_of(source)
+    }
+
+    async fn find(
+        &self,
+        shared: &GitWorkspaces,
+        tree: &TreeRef,
+    ) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+        let source = shared.repository(Path::new(&tree.repository)).await?;
+        Ok(paths::of(&self.folder, tree)?.map(|path| (source, path)))
+    }
+
     async fn create(
         &self,
+        shared: &GitWorkspaces,
+        source: &Repository,
         session: SessionId,
-        _attempt: Attempt,
         plan: &WorkspacePlan,
-    ) -> Result<CreatedWorkspace, WorkspaceError> {
-        let source = self.source(&plan.repository).await?;
+    ) -> Result<CreatedWorkspace, TreeError> {
         if let Origin::Tree { path } = &plan.origin {
             let why =
                 "a session with a workspace of the kind `clone` has its own; choose the kind `worktree`";
-            return Err(TreeError::NotAdoptable { path: path.into(), why: why.into() }.into());
+            return Err(TreeError::NotAdoptable { path: path.into(), why: why.into() });
         }
         let path = paths::for_name(&self.folder, &plan.project, &plan.name)?;
-        let _here = self.shared.queues.turn(&path).await;
+        let _here = shared.queues.turn(&path).await;
         remove::take_back(&self.folder, &plan.project, session, &path)?;
-        Ok(create::create(&self.shared, &source, &path, session, plan).await?)
-    }
-
-    async fn set_up(
-        &self,
-        session: SessionId,
-        attempt: Attempt,
-        plan: &SetUpPlan,
-    ) -> Result<(), WorkspaceError> {
-        let source = self.source(&plan.repository).await?;
-        let path = PathBuf::from(&plan.path);
-        let _here = self.shared.queues.turn(&path).await;
-        OwnTree::clone_of(&source, &path, session)?;
-        self.shared.set_up(session, attempt, plan).await
-    }
-
-    async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
-        self.shared.end_programs(session, path).await
-    }
-
-    async fn whereabouts(&self, tree: &TreeRef) -> WorkspaceDrift {
-        let (source, path) = match self.found(tree).await {
-            Ok(Some(found)) => found,
-            not => return whereabouts::nowhere(not.err()),
-        };
-        let kind = TreeKind::Clone { source: source.common_dir.clone() };
-        whereabouts::look(&kind, &path, tree.session, &tree.branch, &source.settings).await
-    }
-
-    async fn capture(&self, tree: &TreeRef) -> Result<CapturedWorkspace, WorkspaceError> {
-        let Some((source, path)) = self.found(tree).await? else {
-            return Err(WorkspaceError::Failed("the workspace is gone".into()));
-        };
-        let own = OwnTree::clone_of(&source, &path, tree.session)?;
-        Ok(capture::clone(&source, &own, tree.session, &self.shared.options).await?)
-    }
-
-    async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
-        let Some((source, path)) = self.found(&order.tree).await? else {
-            return Ok(RebaseOutcome::Moved);
-        };
-        let _here = self.shared.queues.turn(&path).await;
-        let _turn = self.shared.queues.turn(&source.common_dir).await;
-        let own = OwnTree::clone_of(&source, &path, order.tree.session)?;
-        Ok(rebase::rebase(&source, &own, order).await?)
+        create::create(shared, source, &path, session, plan).await
     }
 
     async fn survey(
         &self,
-        repository: &str,
+        source: &Repository,
         trees: &[TreeRef],
-    ) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
-        let source = self.source(repository).await?;
+    ) -> Result<Vec<WorkspaceSurvey>, TreeError> {
         let mut surveyed = vec![];
         for tree in trees {
-            surveyed.extend(self.surveyed(&source, tree).await?);
+            surveyed.extend(self.surveyed(source, tree).await?);
         }
         surveyed.extend(self.strangers(trees, &surveyed).await?);
         Ok(surveyed)
     }
 
-    async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
-        let Some((source, path)) = self.found(tree).await? else { return Ok(WorkFound::default()) };
-        match judged::subject(&source, &path, tree, None).await? {
-            Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
-            None => Ok(WorkFound::default()),
-        }
-    }
-
-    async fn clean(&self, tree: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
-        let Some((source, path)) = self.found(tree).await? else {
-            return Ok(CleanedFiles { bytes: 0, paths: 0 });
-        };
-        let _here = self.shared.queues.turn(&path).await;
-        Ok(clean::clean(&OwnTree::clone_of(&source, &path, tree.session)?).await?)
-    }
-
-    async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
-        let source = self.source(repository).await?;
-        let _turn = self.shared.queues.turn(&source.common_dir).await;
-        Ok(rescue::forget(&source, before).await?)
-    }
-
-    async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
-        let Ok(Some((source, path))) = self.found(tree).await else { return TreeFacts::default() };
-        let process_inside = processes::any_inside(&path).await;
-        judged::facts(&source, &path, tree, process_inside).await
-    }
-
-    async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
+    async fn remove(
+        &self,
+        shared: &GitWorkspaces,
+        order: &RemoveOrder,
+    ) -> Result<RemovalOutcome, WorkspaceError> {
         let tree = &order.tree;
-        let source = self.source(&tree.repository).await?;
+        let source = shared.repository(Path::new(&tree.repository)).await?;
         let place = paths::of(&self.folder, tree)?;
-        let _here = self.shared.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
+        let _here = shared.queues.turn(place.as_ref().unwrap_or(&self.folder)).await;
         if let Some(path) = &place {
             remove::take_back(&self.folder, &tree.project, tree.session, path)?;
         }
-        if !order.teardown.is_empty()
-            && let Some(path) = place.filter(|path| path.exists())
-            && order.reasons(&self.inspect(tree).await).is_empty()
-        {
-            self.shared.teardown(order, &path).await?;
-        }
-        Ok(remove::remove(&self.folder, &self.shared, &source, order).await?)
+        shared.teardown::<Self>(&source, place, order).await?;
+        Ok(remove::remove(&self.folder, shared, &source, order).await?)
     }
 }

@@ -15,9 +15,8 @@
 
 mod clones;
 mod create;
-mod judged;
 mod paths;
 mod remove;
 mod settings;
 
-pub use clones::Clones;
+pub use clones::{CloneLayout, Clones};

@@ -12,10 +12,10 @@ use ao_core::workspace::KeepReason;
 use ao_core::{ProjectId, SessionId};
 use ao_ports::{RemovalOutcome, RemoveOrder};
 
-use super::{create, judged, paths};
+use super::clones::CloneLayout;
+use super::{create, paths};
 use crate::error::TreeError;
-use crate::gate::processes;
-use crate::git_workspaces::GitWorkspaces;
+use crate::git_workspaces::{GitWorkspaces, facts};
 use crate::marker::CreationIntent;
 use crate::own_tree::OwnTree;
 use crate::repository::Repository;
@@ -87,8 +87,7 @@ pub(super) fn take_back(
 }
 
 async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
-    let process_inside = processes::any_inside(path).await;
-    order.reasons(&judged::facts(source, path, &order.tree, process_inside).await)
+    order.reasons(&facts::<CloneLayout>(source, path, &order.tree).await)
 }
 
 /// Saves the last state in the source, which outlives the clone.

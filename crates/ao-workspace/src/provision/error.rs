@@ -1,6 +1,5 @@
 //! The errors of setting up a workspace, with what to do about them.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -62,13 +61,7 @@ impl ProvisionError {
 
     /// Returns the whole chain in one line, since a port carries plain text.
     pub(super) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut next = self.source();
-        while let Some(cause) = next {
-            text = format!("{text}: {cause}");
-            next = cause.source();
-        }
-        text
+        crate::error::chain(self)
     }
 }
 

@@ -68,5 +68,5 @@ pub(super) fn release(repository: &Repository, session: SessionId, path: &Path) 
 }
 
 fn own_git_dir(repository: &Repository, path: &Path) -> Result<PathBuf, &'static str> {
-    git_dir(&TreeKind::Worktree { common_dir: repository.common_dir.clone() }, path)
+    git_dir(&TreeKind::worktree(repository), path)
 }

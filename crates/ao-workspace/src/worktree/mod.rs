@@ -10,11 +10,10 @@
 
 mod adopt;
 mod create;
-mod judged;
 pub(crate) mod paths;
 mod remove;
 mod survey;
 mod undo_removal;
 mod worktrees;
 
-pub use worktrees::Worktrees;
+pub use worktrees::{WorktreeLayout, Worktrees};

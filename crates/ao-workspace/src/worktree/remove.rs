@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use ao_core::workspace::KeepReason;
 use ao_ports::{RemovalOutcome, RemoveOrder, TreeRef};
 
-use super::{adopt, create, judged, paths, undo_removal};
+use super::worktrees::WorktreeLayout;
+use super::{adopt, create, paths, undo_removal};
 use crate::error::TreeError;
 use crate::gate::{self, KeptElsewhere};
-use crate::git_workspaces::GitWorkspaces;
+use crate::git_workspaces::{GitWorkspaces, facts};
 use crate::marker::{CreationIntent, TreeMarker};
 use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::{Repository, at};
@@ -93,8 +94,7 @@ async fn judged_again(
 }
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
-    let process_inside = gate::processes::any_inside(path).await;
-    order.reasons(&judged::facts(repository, path, &order.tree, process_inside).await)
+    order.reasons(&facts::<WorktreeLayout>(repository, path, &order.tree).await)
 }
 
 /// Lets git remove the worktree; on failure everything is restored.

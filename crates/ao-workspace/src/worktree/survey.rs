@@ -7,13 +7,13 @@ use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
 use ao_ports::{TreeRef, WorkspaceSurvey};
 use futures::future::join_all;
 
-use super::judged;
 use super::paths::{self, FOLDER};
 use crate::error::TreeError;
 use crate::gate::processes;
 use crate::marker::TreeMarker;
+use crate::own_tree::TreeKind;
 use crate::repository::{Repository, same};
-use crate::{clean, size};
+use crate::{clean, judged, size};
 use ao_git::Git;
 
 pub(super) async fn survey(
@@ -27,7 +27,7 @@ pub(super) async fn survey(
     }
     let inside = processes::any_inside_each(ours.iter().map(|(_, path)| path.clone()).collect()).await;
     let looks = ours.iter().zip(inside).map(|((tree, path), inside)| async move {
-        let facts = judged::facts(repository, path, tree, inside).await;
+        let facts = judged::facts(&TreeKind::worktree(repository), repository, path, tree, inside).await;
         let (bytes, ignored_bytes) = sizes(repository, path).await;
         WorkspaceSurvey {
             session: Some(tree.session),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnEnd};
 use ao_core::ask::{Ask, AskKind, OptionKind};
 use ao_core::budget::UsageTotal;
-use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
+use ao_core::evidence::{Reading, Signal, SignalSource};
 use ao_core::input::ProcessLife;
 use ao_core::{AskId, Attempt, ConversationId, SessionId, Timestamp};
 use ao_ports::{Clock, FollowOrder, OutputPart, ProcessRef, Report, Reporter, Runtime, RuntimeError};
@@ -342,8 +342,7 @@ impl OutputFollower {
     }
 
     fn signal(&self, reading: Reading, clock: &dyn Clock) -> Report {
-        let (attempt, source, at) = (self.attempt, SignalSource::Protocol, clock.now());
-        let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
+        let signal = Signal::certain(self.attempt, SignalSource::Protocol, clock.now(), reading);
         Report::Signal { session: self.session, signal }
     }
 }

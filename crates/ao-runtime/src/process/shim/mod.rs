@@ -61,6 +61,7 @@ pub(super) struct ShimSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ShimAnswer {
+    /// It was started.
     Started,
     /// Another living shim has started it.
     Held,
@@ -68,11 +69,12 @@ pub(super) enum ShimAnswer {
     Past,
     /// It must not be started any more.
     Ended,
+    /// There is no such program.
     NoProgram,
+    /// There is no such folder.
     NoFolder,
-    Failed {
-        why: String,
-    },
+    /// It could not be started.
+    Failed { why: String },
 }
 
 /// The argument that selects the last step before the program.

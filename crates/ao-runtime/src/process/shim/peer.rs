@@ -23,10 +23,8 @@ pub(super) enum PeerRole {
     /// Sends a request and waits for the answer.
     Asker,
     /// Is notified of the exit, of typing, and once of output behind an offset.
-    Subscriber {
-        beyond: Option<u64>,
-        notified_typing: Option<Instant>,
-    },
+    Subscriber { beyond: Option<u64>, notified_typing: Option<Instant> },
+    /// Sees the terminal.
     Viewer(Viewer),
 }
 

@@ -23,20 +23,12 @@ pub(super) struct HeldProgram {
 }
 
 enum ProgramIo {
-    Terminal {
-        master: OwnedFd,
-        /// Held so that the terminal survives when the program closes it for a moment.
-        _slave: OwnedFd,
-    },
-    Pipes {
-        stdin: OwnedFd,
-        stdout: OwnedFd,
-        stderr: OwnedFd,
-    },
+    /// A terminal; its other end is held so that it survives when the program closes it for a moment.
+    Terminal { master: OwnedFd, _slave: OwnedFd },
+    /// Three pipes that stay open.
+    Pipes { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
     /// Both streams in one pipe, to preserve their order.
-    Output {
-        both: OwnedFd,
-    },
+    Output { both: OwnedFd },
 }
 
 pub(super) enum StartError {

@@ -38,8 +38,8 @@ pub(super) fn unmet(expected: &CaseExpected, verdict: &MergeVerdict) -> Vec<Stri
         unmet.push(format!("expected it to be {}, but it is {}", word(wanted), word(verdict.allows())));
     }
     if let Some(wanted) = &expected.against {
-        let against: Vec<&str> = verdict.against().map(|rule| rule.rule.name()).collect();
-        let known = |rule: &str| verdict.rules.iter().any(|verdict| verdict.rule.name() == rule);
+        let against: Vec<&str> = verdict.against().map(|rule| rule.rule.word()).collect();
+        let known = |rule: &str| verdict.rules.iter().any(|verdict| verdict.rule.word() == rule);
         for rule in wanted.iter().filter(|rule| !against.contains(&rule.as_str())) {
             let what = if known(rule) { "but it holds" } else { "but there is no such rule" };
             unmet.push(format!("expected `{rule}` to fail, {what}"));
@@ -200,7 +200,7 @@ mod tests {
         let said = [ao_config::policy::PolicyLayer { from: "file", policy: &said }];
         let policy = ao_config::policy::in_force(&said, saturday).policy;
         let against = |given: &CaseGiven| -> Vec<&str> {
-            judged(&policy, given, saturday).against().map(|rule| rule.rule.name()).collect()
+            judged(&policy, given, saturday).against().map(|rule| rule.rule.word()).collect()
         };
         assert_eq!(against(&CaseGiven::default()), [""; 0]);
         let on_saturday = CaseGiven { at: Some("2026-11-21 12:00".into()), ..CaseGiven::default() };

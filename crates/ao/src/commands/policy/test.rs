@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let wrong = unmet(&case.expect, &verdict);
         failed += u64::from(!wrong.is_empty());
         if cx.json() {
-            let against: Vec<&str> = verdict.against().map(|rule| rule.rule.name()).collect();
+            let against: Vec<&str> = verdict.against().map(|rule| rule.rule.word()).collect();
             told.push(
                 json!({ "name": case.name, "ok": wrong.is_empty(), "unmet": wrong, "against": against }),
             );

@@ -9,7 +9,7 @@ use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeInput;
-use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder};
+use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, LookOrder};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{DeliveryStage, ProcessRef, Session, SessionEvent, SessionInput};
 use ao_core::{
@@ -210,7 +210,7 @@ impl Simulation {
             Effect::Deliver { order: DeliverOrder { session, attempt, delivery, tries, .. }, .. } => {
                 to(session, SessionInput::Written { attempt, delivery, tries })
             }
-            Effect::Look { session, attempt, .. } => {
+            Effect::Look { order: LookOrder { session, attempt, .. }, .. } => {
                 let reading = match (self.busy.contains(&session), self.shown.get(&session)) {
                     (true, _) => Reading::Working { doing: "its task".into() },
                     // A question stays open until it is answered.
@@ -228,8 +228,8 @@ impl Simulation {
             }
             Effect::End { session, attempt, .. } => to(session, SessionInput::ProcessEnded { attempt }),
             Effect::EndStray { session, attempt, .. } => Some(Input::StrayEnded { session, attempt }),
-            Effect::RemoveWorkspace { session, tries, .. } => {
-                to(session, SessionInput::WorkspaceRemoved { tries, rescue: None })
+            Effect::RemoveWorkspace { order, tries, .. } => {
+                to(order.tree.session, SessionInput::WorkspaceRemoved { tries, rescue: None })
             }
             Effect::Notify { notice, channel } => {
                 let (tries, id) = (notice.tries, notice.id);
