@@ -29,8 +29,7 @@ pub struct CheckRun {
     /// Other entries of the merge queue that were merged first: the result is about all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<String>,
-    /// `queued running passed failed skipped cancelled broken`.
-    pub state: String,
+    pub state: CheckRunState,
     #[serde(default)]
     pub why: Option<String>,
     #[serde(default)]
@@ -65,8 +64,7 @@ pub struct CheckFailure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailureItem {
-    /// `test` or `error`.
-    pub kind: String,
+    pub kind: FailureItemKind,
     #[serde(default)]
     pub name: Option<String>,
     pub message: String,
@@ -146,4 +144,14 @@ pub struct CheckLog {
     pub next: u64,
     /// `true` if there will be no more output.
     pub ended: bool,
+}
+
+wire_enum! {
+    /// The state of a run of a check. `broken` is a run that could not be carried out, for reasons unrelated to the change.
+    pub enum CheckRunState { Queued, Running, Passed, Failed, Skipped, Cancelled, Broken }
+}
+
+wire_enum! {
+    /// The kind of a failure.
+    pub enum FailureItemKind { Test, Error } or Unknown
 }

@@ -25,8 +25,7 @@ pub struct Conflicts {
 pub struct ConflictBranch {
     /// Its name: that of a session, or a pull request such as `my-app!7`.
     pub name: String,
-    /// `session` or `pull`.
-    pub kind: String,
+    pub kind: ConflictSource,
     pub branch: String,
     pub title: String,
     /// The session that works on it.
@@ -84,4 +83,9 @@ pub struct ConflictLines {
 pub struct LeftOut {
     pub name: String,
     pub why: String,
+}
+
+wire_enum! {
+    /// The origin of a compared branch.
+    pub enum ConflictSource { Session, Pull } or Unknown
 }

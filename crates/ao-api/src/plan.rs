@@ -41,10 +41,9 @@ pub struct Planned {
     /// 0 for work that runs; 1 for work that starts when that has ended, and so on. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// The reason it does not run now: `cap`, `project_cap`, `specialist_cap`, `memory`, `blocked_by`, `held`,
-    /// `account`, `ports`, `asked`, `untrusted`, `no_specialist`, `not_assigned`, `worked`, `begun`.
+    /// The reason it does not run now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<WaitReason>,
     /// The reason as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -66,8 +65,7 @@ pub struct AdviceList {
 pub struct Advice {
     /// 1 is the most urgent.
     pub rank: u32,
-    /// The kind of advice, such as `answer`, `merge` or `base_red`.
-    pub kind: String,
+    pub kind: AdviceTopic,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// Its subject: a session's name, an issue, a pull request, a project.
@@ -79,4 +77,20 @@ pub struct Advice {
     /// The command to run.
     #[serde(rename = "do")]
     pub command: String,
+}
+
+wire_enum! {
+    /// The reason that work does not run now.
+    pub enum WaitReason {
+        Cap, ProjectCap, SpecialistCap, Memory, BlockedBy, Held, Account, Ports, Asked, Collides, Untrusted,
+        NoSpecialist, NotAssigned, Worked, Stopped, Begun,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The kind of advice.
+    pub enum AdviceTopic {
+        Memory, BaseRed, Answer, NeedsYou, Circle, Merge, Thread, Review, Blocks, Clash, Spent, Burns, Trust,
+        Unassigned, Flaky,
+    } or Unknown
 }

@@ -49,8 +49,7 @@ pub struct QueuedPull {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
     pub since: Timestamp,
-    /// `waiting`, `held`, `testing`, `tested`, `failed` or `landing`.
-    pub state: String,
+    pub state: QueuedState,
     /// A description of what it waits for.
     pub waits: String,
     /// The commit that it is tested on.
@@ -102,4 +101,9 @@ pub struct QueuePause {
     /// The reason, for people who look at the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+wire_enum! {
+    /// The state of a queue entry.
+    pub enum QueuedState { Waiting, Held, Testing, Tested, Failed, Landing } or Unknown
 }

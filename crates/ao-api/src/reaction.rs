@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::daemon::NoticePriority;
+
 /// The reactions to each kind of incident.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -26,13 +28,12 @@ pub struct Reaction {
     pub event: String,
     /// `true` for a custom event, which `POST /api/events` reports.
     pub own: bool,
-    pub action: String,
+    pub action: ConfiguredAction,
     pub auto: bool,
     /// The number of times the action is taken for one incident.
     pub retries: u32,
     pub escalate_after_seconds: u64,
-    /// `urgent action warning info`.
-    pub priority: String,
+    pub priority: NoticePriority,
     #[serde(default)]
     pub channel: Option<String>,
     #[serde(default)]
@@ -143,8 +144,7 @@ pub struct ConditionTested {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactionStep {
-    /// `act tell notify escalate wait record queue order`.
-    pub step: String,
+    pub step: StepKind,
     /// The recipient: a session, `orchestrator`, `person`, a channel.
     #[serde(default)]
     pub to: Option<String>,
@@ -153,4 +153,16 @@ pub struct ReactionStep {
     /// The time, if not at once.
     #[serde(default)]
     pub at: Option<Timestamp>,
+}
+
+wire_enum! {
+    /// The action of a reaction.
+    pub enum ConfiguredAction {
+        SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run, Escalate, Record,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The kind of a step.
+    pub enum StepKind { Act, Tell, Notify, Escalate, Wait, Record, Queue, Order, Doubt } or Unknown
 }

@@ -97,8 +97,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Asked<T>, Failure> {
         let asked = Query::<T>::from_request_parts(parts, app).await;
         asked.map(|Query(asked)| Asked(asked)).map_err(|err: QueryRejection| {
-            Problem::new(400, "invalid-query", format!("the query of the request cannot be used: {err}"))
-                .into()
+            let why = err.body_text();
+            // Text of serde, for a value of a closed set.
+            let status = if why.contains("unknown variant") { 422 } else { 400 };
+            let title = format!("the query of the request cannot be used: {why}");
+            Problem::new(status, "invalid-query", title).into()
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{Restore, Resume, Session, Stop};
+use ao_api::{BudgetKind, Restore, Resume, Session, Stop};
 use ao_core::budget::{BudgetInput, SpendLimits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
@@ -75,22 +75,27 @@ pub(super) async fn resume(
     let named = usd.is_some() || tokens.is_some() || turns.is_some() || seconds.is_some();
     let micros = usd.map(|usd| (usd * 1e6).round() as u64);
     let limits = named.then_some(SpendLimits { micros, tokens, turns, seconds });
-    if let Some(of) = of.filter(|of| of != "session") {
-        raise(&app, session.id, &of, limits).await?;
+    if let Some(of) = of.filter(|of| *of != BudgetKind::Session) {
+        raise(&app, session.id, of, limits).await?;
         return Ok(Json(look(&app, session.id).await?));
     }
     tell(&app, session.id, SessionInput::Resume { limits }).await
 }
 
 /// Sets another limit for a shared budget of a session.
-async fn raise(app: &App, session: SessionId, of: &str, limits: Option<SpendLimits>) -> Result<(), Failure> {
+async fn raise(
+    app: &App,
+    session: SessionId,
+    of: BudgetKind,
+    limits: Option<SpendLimits>,
+) -> Result<(), Failure> {
     let shared = app
         .handle
         .view(move |state| state.sessions.get(&session).map(|session| state.budgets_of(session)))
         .await?
         .unwrap_or_default();
-    let Some(budget) = shared.into_iter().find(|budget| budget.word() == of) else {
-        let title = format!("`{}` is no budget of this session", ao_core::text::sanitise(of));
+    let Some(budget) = shared.into_iter().find(|budget| crate::tell::scope(budget) == of) else {
+        let title = format!("`{}` is no budget of this session", of);
         return Err(ao_api::Problem::new(422, "invalid", title)
             .hint("there is `session`, `task` if it has an issue, `project`, `project-day` and `day`")
             .into());

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_api::{Claim, MergeDone, MergeWish, Problem, PullDetail};
+use ao_api::{Claim, MergeDone, MergeMethod, MergeWish, Problem, PullDetail};
 use ao_core::policy::MergeRule;
 use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
 use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
@@ -23,8 +23,9 @@ use super::pulls::{Within, is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{allow, invalid, one_of, owner, pull_meant, see};
+use crate::forge::{allow, invalid, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden, stopping};
+use crate::tell::same_name;
 
 /// Assigns a pull request to a session, or to none.
 #[utoipa::path(
@@ -122,10 +123,8 @@ pub(super) async fn merge(
 ) -> Result<Json<MergeDone>, Failure> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let strategy = match wish.strategy.as_deref() {
-        Some(word) => Some(one_of("way to merge", word, STRATEGIES)?),
-        None => None,
-    };
+    let strategy =
+        wish.strategy.map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));
     let scm = app.daemon.looks.scm(&id.project)?;
     if !scm.abilities().pinned_merge {
         let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
@@ -161,12 +160,6 @@ pub(super) async fn merge(
     };
     Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
 }
-
-const STRATEGIES: &[(&str, LandingStrategy)] = &[
-    ("squash", LandingStrategy::Squash),
-    ("merge", LandingStrategy::Merge),
-    ("rebase", LandingStrategy::Rebase),
-];
 
 /// A reason not to merge.
 struct Blocker {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{
-    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, Reviewed,
-    ReviewerWish, Spawned,
+    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, ReviewChoice,
+    Reviewed, ReviewerWish, Spawned, ThreadSide,
 };
 use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
@@ -18,8 +18,9 @@ use super::sessions::{begin, look};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, Perhaps};
-use crate::forge::{allow, answer_place, author, invalid, one_of, owner, pull_meant, see, thread_meant};
+use crate::forge::{allow, answer_place, author, invalid, owner, pull_meant, see, thread_meant};
 use crate::problem::Failure;
+use crate::tell::same_name;
 
 /// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
 #[utoipa::path(
@@ -42,7 +43,7 @@ pub(super) async fn comment(
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
     }
-    let side = side(new.side.as_deref())?;
+    let side = side(new.side);
     let scm = app.daemon.looks.scm(&id.project)?;
     let at = match (new.thread, new.path, new.line) {
         (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
@@ -115,7 +116,11 @@ pub(super) async fn review(
 ) -> Result<(StatusCode, Json<Reviewed>), Failure> {
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Review(&id))?;
-    let verdict = one_of("verdict", &new.verdict, VERDICTS)?;
+    let verdict = match new.verdict {
+        ReviewChoice::Approve => ReviewVerdict::Approved,
+        ReviewChoice::RequestChanges => ReviewVerdict::ChangesRequested,
+        ReviewChoice::Comment => ReviewVerdict::Commented,
+    };
     if verdict == ReviewVerdict::Approved {
         allow(&caller, Deed::Decide)?;
     }
@@ -142,22 +147,16 @@ pub(super) async fn review(
     .await
 }
 
-const VERDICTS: &[(&str, ReviewVerdict)] = &[
-    ("approve", ReviewVerdict::Approved),
-    ("request_changes", ReviewVerdict::ChangesRequested),
-    ("comment", ReviewVerdict::Commented),
-];
-
 fn review_comment(comment: NewReviewComment) -> Result<ReviewComment, Failure> {
     let NewReviewComment { path, line, side: given, body } = comment;
     if path.is_empty() || body.trim().is_empty() {
         return Err(invalid("a comment of a review has a path and says something"));
     }
-    Ok(ReviewComment { path, line, side: side(given.as_deref())?, body })
+    Ok(ReviewComment { path, line, side: side(given), body })
 }
 
-fn side(given: Option<&str>) -> Result<DiffSide, Failure> {
-    one_of("side of a diff", given.unwrap_or("new"), &[("new", DiffSide::New), ("old", DiffSide::Old)])
+fn side(given: Option<ThreadSide>) -> DiffSide {
+    same_name!(given.unwrap_or(ThreadSide::New), ThreadSide => DiffSide: Old, New)
 }
 
 /// Resolves a review thread, or opens it again.

@@ -10,6 +10,8 @@ pub(crate) mod text_input;
 
 use std::ffi::OsString;
 
+use ao_api::WireEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
@@ -19,6 +21,13 @@ use crate::error::CommandError;
 
 /// The variable by which a shell's completion script asks for candidates.
 pub(crate) const COMPLETE: &str = "AO_COMPLETE";
+
+/// Parses one of the values of the API.
+pub(crate) fn choice<T: WireEnum + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let words = T::ALL.iter().map(ToString::to_string);
+    PossibleValuesParser::new(words)
+        .map(|typed| *T::ALL.iter().find(|value| value.to_string() == typed).expect("it is a possible value"))
+}
 
 /// Runs many AI coding agents in parallel, each in its own branch and workspace, and tracks what they do.
 #[derive(Debug, Parser)]

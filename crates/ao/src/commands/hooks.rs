@@ -105,7 +105,7 @@ fn listed(hooks: &Hooks) -> TextTable {
     for hook in &hooks.hooks {
         table.row([
             TableCell::new(&hook.project_id),
-            TableCell::styled(&hook.point, ui::TITLE),
+            TableCell::styled(hook.point, ui::TITLE),
             TableCell::new(format!("{}s", hook.timeout_seconds)),
             TableCell::new(&hook.command),
         ]);

@@ -1,7 +1,8 @@
 //! `ao notify`: the channels for notices.
 
-use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
+use ao_api::{ChannelTest, NoticePriority, NotifyChannel, NotifyTest};
 
+use crate::cli::choice;
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 use crate::show::{Canvas, TableCell, TableColumn, TextTable};
@@ -47,8 +48,8 @@ struct NotifyTestArgs {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
     /// The urgency of the notice
-    #[arg(long, value_parser = ["urgent", "action", "warning", "info"])]
-    level: Option<String>,
+    #[arg(long, value_parser = choice::<NoticePriority>())]
+    level: Option<NoticePriority>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -71,7 +72,7 @@ fn list(cx: &Context) -> Result<(), CommandError> {
 
 fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
+    let test = NotifyTest { channels: args.channels.clone(), level: args.level };
     let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
     if cx.json() {
         ui::json(&tests)?;
@@ -142,7 +143,7 @@ fn listing(channels: &[NotifyChannel]) -> TextTable {
 
 fn audience(channel: &NotifyChannel) -> String {
     let projects = channel.projects.iter().map(|project| format!("all of {project}"));
-    let whom: Vec<String> = channel.levels.iter().cloned().chain(projects).collect();
+    let whom: Vec<String> = channel.levels.iter().map(ToString::to_string).chain(projects).collect();
     // A reaction may still name it.
     if whom.is_empty() { "what names it".to_owned() } else { whom.join(", ") }
 }

@@ -158,14 +158,14 @@ fn lines(lines: ConflictLines) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ao_api::{ConflictHunk, Timestamp};
+    use ao_api::{ConflictHunk, ConflictSource, Timestamp};
 
     use super::*;
 
     fn told() -> Conflicts {
         let branch = |name: &str| ConflictBranch {
             name: name.into(),
-            kind: "session".into(),
+            kind: ConflictSource::Session,
             branch: format!("agent/{name}"),
             title: "Mend the\u{1b}[31m form".into(),
             session: Some(name.into()),

@@ -46,7 +46,7 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
 /// Renders the explanation in one line.
 pub fn why(name: &str, status: &Status, canvas: Canvas) -> String {
     let title = ui::TITLE;
-    let style = words::style(&status.state);
+    let style = words::style(status.state);
     let state = words::state(status);
     let age = words::age(status.since, canvas.now);
     let reason = words::plain(&status.reason);
@@ -70,10 +70,10 @@ fn signals(explanation: &Explanation) -> TextTable {
         let (mark, style) = mark(signal.decided);
         table.row([
             TableCell::styled(mark, style),
-            TableCell::styled(&signal.source, style),
+            TableCell::styled(signal.source, style),
             TableCell::new(words::span(signal.age_seconds)),
-            TableCell::new(&signal.reading),
-            TableCell::new(&signal.confidence),
+            TableCell::new(signal.reading),
+            TableCell::new(signal.confidence),
             TableCell::new(&signal.detail),
         ]);
     }
@@ -94,8 +94,8 @@ fn rules(explanation: &Explanation) -> TextTable {
         let (mark, style) = mark(rule.won);
         table.row([
             TableCell::styled(mark, style),
-            TableCell::styled(&rule.rule, style),
-            TableCell::styled(&rule.says, words::style(&rule.says)),
+            TableCell::styled(rule.rule, style),
+            TableCell::styled(rule.says, words::style(rule.says)),
             TableCell::new(&rule.meaning),
         ]);
     }
@@ -120,7 +120,7 @@ fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
         TextTable::new(&[TableColumn::new("BY"), TableColumn::new("FOR"), TableColumn::new("WHY")]);
     for hold in &explanation.holds {
         table.row([
-            TableCell::new(hold.kind.replace('_', " ")),
+            TableCell::new(words::spaced(hold.kind)),
             TableCell::new(words::age(hold.since, canvas.now)),
             TableCell::new(&hold.why),
         ]);
@@ -146,7 +146,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
             TableCell::new(&incident.kind),
             TableCell::new(words::age(incident.opened_at, canvas.now)),
             TableCell::new(format!("{}×", incident.acted)),
-            TableCell::new(&incident.asked),
+            TableCell::new(incident.asked),
             TableCell::new(detail),
         ]);
     }

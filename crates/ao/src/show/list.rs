@@ -22,7 +22,7 @@ pub fn list<'a>(sessions: impl IntoIterator<Item = &'a Session>, canvas: Canvas)
     for session in sessions {
         table.row([
             TableCell::styled(&session.name, ui::TITLE),
-            TableCell::styled(words::state(&session.status), words::style(&session.status.state)),
+            TableCell::styled(words::state(&session.status), words::style(session.status.state)),
             TableCell::new(words::age(session.status.since, canvas.now)),
             TableCell::new(work::turn(&session.work)),
             TableCell::new(work::pull(&session.work)),

@@ -1,6 +1,6 @@
 //! Renders tables, with columns as wide as needed and the window allows.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
@@ -39,16 +39,16 @@ pub struct TableCell {
 }
 
 impl TableCell {
-    pub fn new(text: impl AsRef<str>) -> TableCell {
+    pub fn new(text: impl Display) -> TableCell {
         TableCell::styled(text, Style::new())
     }
 
-    pub fn styled(text: impl AsRef<str>, style: Style) -> TableCell {
-        TableCell { text: plain(text.as_ref()), style }
+    pub fn styled(text: impl Display, style: Style) -> TableCell {
+        TableCell { text: plain(&text.to_string()), style }
     }
 
     /// Renders an absent value visibly, as a dash.
-    pub fn or_dash(text: Option<impl AsRef<str>>) -> TableCell {
+    pub fn or_dash(text: Option<impl Display>) -> TableCell {
         match text {
             Some(text) => TableCell::new(text),
             None => TableCell::styled("-", ui::FAINT),

@@ -53,11 +53,11 @@ fn table(reactions: &[Reaction]) -> TextTable {
     for reaction in reactions {
         let priority = match &reaction.channel {
             Some(channel) => format!("{} ({channel})", reaction.priority),
-            None => reaction.priority.clone(),
+            None => reaction.priority.to_string(),
         };
         table.row([
             TableCell::new(&reaction.event),
-            TableCell::new(&reaction.action),
+            TableCell::new(reaction.action),
             TableCell::styled(
                 if reaction.auto { "yes" } else { "no" },
                 if reaction.auto { ui::GOOD } else { ui::FAINT },

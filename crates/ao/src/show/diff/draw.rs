@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use ao_api::Thread;
+use ao_api::{Thread, ThreadSide};
 
 use super::inline::changed_words;
 use super::parse::{DiffHunk, DiffLine, FileChange, FileDiff, LineKind};
@@ -156,9 +156,9 @@ impl<'a> DiffPage<'a> {
         let threads = self.of(file);
         for (line, changed) in hunk.lines.iter().zip(&changed) {
             self.line(line, changed, set);
-            let here = |thread: &&Thread| match thread.side.as_str() {
-                "old" => line.old.is_some() && line.old == thread.line,
-                _ => line.new.is_some() && line.new == thread.line,
+            let here = |thread: &&Thread| match thread.side {
+                ThreadSide::Old => line.old.is_some() && line.old == thread.line,
+                ThreadSide::New => line.new.is_some() && line.new == thread.line,
             };
             for thread in threads.iter().copied().filter(here) {
                 shown.push(thread.id.clone());
