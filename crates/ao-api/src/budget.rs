@@ -31,10 +31,10 @@ pub struct Budget {
     /// `true` if usage is high enough that agents were asked to commit and sum up.
     pub marked: bool,
     /// The reason nothing more may be spent of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capped: Option<String>,
     /// The time at which that ends automatically, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 

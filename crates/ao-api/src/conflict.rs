@@ -29,7 +29,7 @@ pub struct ConflictBranch {
     pub branch: String,
     pub title: String,
     /// The session that works on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The number of files it changes.
     pub files: u32,
@@ -64,7 +64,7 @@ pub struct ConflictHunk {
     pub a: ConflictLines,
     pub b: ConflictLines,
     /// Both versions and the original, between git's markers. Only in the response for one pair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 

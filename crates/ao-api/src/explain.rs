@@ -83,7 +83,7 @@ pub struct Incident {
     /// The escalation level.
     pub asked: IncidentLevel,
     /// The reason no message was sent yet: it may be flaky, or not caused by the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
 }
 

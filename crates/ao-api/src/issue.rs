@@ -37,16 +37,12 @@ pub struct Issue {
     /// The open issues that must be closed first: `my-app#9`.
     #[serde(default)]
     pub blocked_by: Vec<String>,
-    #[serde(default)]
     pub assignee: Option<String>,
-    #[serde(default)]
     pub author: Option<Author>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default)]
     pub url: Option<String>,
     /// The name of the session that works on it.
-    #[serde(default)]
     pub session: Option<String>,
     /// Its comments, the oldest first; only in the response for a single issue.
     #[serde(default)]
@@ -102,7 +98,6 @@ pub struct IssueEdit {
 pub struct NewIssueComment {
     pub body: String,
     /// The idempotency key: no second comment with the same key is created.
-    #[serde(default)]
     pub key: Option<String>,
 }
 
@@ -110,7 +105,6 @@ pub struct NewIssueComment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportOrder {
-    #[serde(default)]
     pub project_id: Option<String>,
     pub format: ImportSource,
     pub text: String,

@@ -24,28 +24,28 @@ pub struct Plan {
 pub struct Planned {
     pub project_id: String,
     /// Such as `my-app#42`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
     /// The session's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub title: String,
     /// Its specialist or agent; by default the project's own agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The reason for that choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
     /// Higher runs first.
     pub priority: i32,
     /// 0 for work that runs; 1 for work that starts when that has ended, and so on. Absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
     /// The reason it does not run now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<WaitReason>,
     /// The reason as a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The issues that have to be closed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,7 +66,7 @@ pub struct Advice {
     /// 1 is the most urgent.
     pub rank: u32,
     pub kind: AdviceTopic,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// Its subject: a session's name, an issue, a pull request, a project.
     pub subject: String,

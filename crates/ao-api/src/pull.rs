@@ -13,7 +13,7 @@ use crate::issue::OpenState;
 pub struct Pulls {
     pub pulls: Vec<Pull>,
     /// The number of all, if that is known and not all are included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ pub struct Pull {
     pub review: PullReview,
     pub mergeable: PullMergeability,
     /// The name of its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub updated_at: Timestamp,
 }
@@ -64,12 +64,9 @@ pub struct PullDetail {
     pub base: String,
     pub created_at: Timestamp,
     /// The commit that it was merged as.
-    #[serde(default)]
     pub merged_as: Option<String>,
-    #[serde(default)]
     pub merged_by: Option<String>,
     /// The open pull request whose branch is its base, and those that are based on it.
-    #[serde(default)]
     pub stacked_on: Option<String>,
     #[serde(default)]
     pub stacked: Vec<String>,
@@ -106,10 +103,9 @@ pub struct Review {
     /// `true` if it was given for an earlier head, and does not count.
     pub stale: bool,
     pub body: String,
-    #[serde(default)]
     pub at: Option<Timestamp>,
     /// The time of the last edit, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
 
@@ -117,18 +113,14 @@ pub struct Review {
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     pub id: String,
-    #[serde(default)]
     pub path: Option<String>,
     /// The position of its line at the current head.
-    #[serde(default)]
     pub line: Option<u32>,
     pub side: ThreadSide,
     pub resolved: bool,
-    #[serde(default)]
     pub resolved_by: Option<String>,
     /// `true` if its lines have changed since.
     pub outdated: bool,
-    #[serde(default)]
     pub context: Option<String>,
     pub comments: Vec<Comment>,
 }
@@ -140,10 +132,9 @@ pub struct Comment {
     pub author: Author,
     pub body: String,
     pub url: String,
-    #[serde(default)]
     pub at: Option<Timestamp>,
     /// The time of the last edit, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
 
@@ -215,12 +206,10 @@ pub struct NewReview {
     #[serde(default)]
     pub body: String,
     /// The reviewed head. If it has moved since, the review is refused.
-    #[serde(default)]
     pub head: Option<String>,
     #[serde(default)]
     pub comments: Vec<NewReviewComment>,
     /// The idempotency key: no second review with the same key is created.
-    #[serde(default)]
     pub key: Option<String>,
 }
 
@@ -284,7 +273,6 @@ pub struct MergeDone {
     #[serde(default)]
     pub branch_deleted: bool,
     /// The reason its branch still exists, if it was to be deleted.
-    #[serde(default)]
     pub branch_left: Option<String>,
 }
 

@@ -13,10 +13,8 @@ use crate::daemon::NoticePriority;
 #[serde(rename_all = "camelCase")]
 pub struct Reactions {
     /// Their project; absent if they hold for all.
-    #[serde(default)]
     pub project_id: Option<String>,
     /// Their agent.
-    #[serde(default)]
     pub agent: Option<String>,
     pub reactions: Vec<Reaction>,
 }
@@ -34,20 +32,14 @@ pub struct Reaction {
     pub retries: u32,
     pub escalate_after_seconds: u64,
     pub priority: NoticePriority,
-    #[serde(default)]
     pub channel: Option<String>,
-    #[serde(default)]
     pub message: Option<String>,
-    #[serde(default)]
     pub condition: Option<String>,
-    #[serde(default)]
     pub threshold_seconds: Option<u64>,
     pub cooldown_seconds: u64,
     pub rerun: u32,
     pub resolve: bool,
-    #[serde(default)]
     pub agent: Option<String>,
-    #[serde(default)]
     pub command: Option<String>,
     pub timeout_seconds: u64,
     /// Fields that differ from the default, by their configuration key, and the layer that set each: `top`, `project
@@ -114,14 +106,12 @@ pub struct ReactionTested {
     pub subject: String,
     /// `true` if there is no such incident now, so that its details are invented.
     pub example: bool,
-    #[serde(default)]
     pub condition: Option<ConditionTested>,
     /// The steps that would be taken at once, in order.
     pub steps: Vec<ReactionStep>,
     /// The holds of the agent.
     pub held: Vec<String>,
     /// The escalation that would follow.
-    #[serde(default)]
     pub then: Option<ReactionStep>,
 }
 
@@ -131,9 +121,7 @@ pub struct ReactionTested {
 pub struct ConditionTested {
     pub expression: String,
     /// Absent if it cannot be evaluated; see `why`.
-    #[serde(default)]
     pub holds: Option<bool>,
-    #[serde(default)]
     pub why: Option<String>,
     /// The values of all variables that it could use.
     #[schema(value_type = Object)]
@@ -146,12 +134,10 @@ pub struct ConditionTested {
 pub struct ReactionStep {
     pub step: StepKind,
     /// The recipient: a session, `orchestrator`, `person`, a channel.
-    #[serde(default)]
     pub to: Option<String>,
     /// A description of the step.
     pub text: String,
     /// The time, if not at once.
-    #[serde(default)]
     pub at: Option<Timestamp>,
 }
 

@@ -62,7 +62,7 @@ pub struct Session {
     /// turn may still have ended well.
     #[serde(default)]
     pub denied_tools: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_denied_tool: Option<String>,
     pub spend: Spend,
     /// The budgets that limit it: its own and shared ones, as far as there is a limit.
@@ -87,13 +87,13 @@ pub struct Status {
     pub reason: String,
     pub since: Timestamp,
     /// Seconds since a working agent last showed activity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_seconds: Option<u64>,
     /// The question of an open dialog.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// The number of that question. An answer names it, so that it reaches this question and no later one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub question_number: Option<u32>,
     /// All open asks, in the order of their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -125,7 +125,7 @@ pub struct Ask {
 pub struct AskDetail {
     pub kind: AskDetailType,
     /// The file of a diff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     pub text: String,
 }

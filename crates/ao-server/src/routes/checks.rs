@@ -13,10 +13,9 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::IntoParams;
 
-use super::pulls::Within;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part};
+use crate::extract::{Asked, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
 use crate::problem::{Failure, forbidden};
 use crate::tell::{self, same_name};

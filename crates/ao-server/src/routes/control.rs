@@ -12,7 +12,7 @@ use axum::extract::State;
 use super::sessions::look;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Named, Perhaps};
+use crate::extract::{Named, Perhaps, SessionName};
 use crate::problem::Failure;
 
 type Answer = Result<Json<Session>, Failure>;
@@ -20,7 +20,7 @@ type Answer = Result<Json<Session>, Failure>;
 /// Ends a session. Its work is kept.
 #[utoipa::path(
     delete, path = "/api/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
@@ -30,7 +30,7 @@ pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(sessi
 /// Ends a session, with a reason. Its work is kept; with `cleanup`, its workspace is removed if nothing would be lost.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/stop", tag = "sessions", request_body = Stop,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn stop(
@@ -48,7 +48,7 @@ pub(super) async fn stop(
 /// Pauses a session: it gets no further turn until it is resumed.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/pause", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
@@ -59,7 +59,7 @@ pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(ses
 /// Resumes a session, with higher limits if a budget is spent: its own, or with `of` a shared one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/resume", tag = "sessions", request_body = Resume,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn resume(
@@ -113,7 +113,7 @@ async fn raise(
 /// Retries the failed set-up of a session.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/retry", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
@@ -124,7 +124,7 @@ pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) ->
 /// configured now, or in another one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/restore", tag = "sessions", request_body = Restore,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn restore(

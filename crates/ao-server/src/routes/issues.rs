@@ -15,11 +15,11 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::pulls::{Within, labels};
+use super::pulls::labels;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part};
-use crate::forge::{allow, among, author, invalid, issue_key, issue_meant, project, projects};
+use crate::extract::{Asked, Given, IssueCall, IssueName, Within};
+use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
 use crate::problem::Failure;
 use crate::tell::{self, same_name};
 
@@ -123,16 +123,10 @@ pub(super) async fn add(
 /// Returns one issue, with its comments.
 #[utoipa::path(
     get, path = "/api/issues/{id}", tag = "issues",
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 200, body = Issue)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<Issue>, Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+pub(super) async fn show(IssueCall { app, id, .. }: IssueCall) -> Result<Json<Issue>, Failure> {
     let seen = app.daemon.looks.tracker(&id.project)?.task(&id).await?;
     Ok(Json(told(&app, seen).await?))
 }
@@ -140,17 +134,13 @@ pub(super) async fn show(
 /// Changes an issue, closes it or opens it again.
 #[utoipa::path(
     patch, path = "/api/issues/{id}", tag = "issues", request_body = IssueEdit,
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 200, body = Issue)),
 )]
 pub(super) async fn edit(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    IssueCall { app, caller, id }: IssueCall,
     Given(edit): Given<IssueEdit>,
 ) -> Result<Json<Issue>, Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::EditIssue(&id.project))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("an issue has a title"));
@@ -180,17 +170,13 @@ pub(super) async fn edit(
 /// Comments on an issue.
 #[utoipa::path(
     post, path = "/api/issues/{id}/comments", tag = "issues", request_body = NewIssueComment,
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 201, description = "The issue with its comments", body = Issue)),
 )]
 pub(super) async fn comment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    IssueCall { app, caller, id }: IssueCall,
     Given(new): Given<NewIssueComment>,
 ) -> Result<(StatusCode, Json<Issue>), Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::CommentIssue(&id))?;
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));

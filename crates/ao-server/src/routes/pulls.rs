@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, find_among};
+use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
 use crate::problem::Failure;
 use crate::tell::{self, same_name};
@@ -26,15 +26,6 @@ const LISTED: usize = 1000;
 const LISTED_MOST: usize = 10_000;
 const DIFF: usize = 1024 * 1024;
 const DIFF_MOST: usize = 16 * 1024 * 1024;
-
-/// The project in which a name or a number is searched.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Within {
-    /// Only in this project. By default an agent's own; otherwise any.
-    pub(super) project: Option<String>,
-}
 
 /// A filter for pull requests.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -141,19 +132,10 @@ async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<S
 /// Returns one pull request, with its reviews and the reasons against a merge.
 #[utoipa::path(
     get, path = "/api/pulls/{id}", tag = "pulls",
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+pub(super) async fn show(PullCall { app, id, .. }: PullCall) -> Result<Json<PullDetail>, Failure> {
     let scm = app.daemon.looks.scm(&id.project)?;
     Ok(Json(told(&app, &*scm, &id).await?))
 }
@@ -161,20 +143,13 @@ pub(super) async fn show(
 /// Changes a pull request: title, description, base, draft state, open or closed.
 #[utoipa::path(
     patch, path = "/api/pulls/{id}", tag = "pulls", request_body = PullEdit,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
 pub(super) async fn edit(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(edit): Given<PullEdit>,
 ) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("a pull request has a title"));
@@ -212,10 +187,7 @@ pub(super) struct Much {
 /// Returns the diff of a pull request, in git's format.
 #[utoipa::path(
     get, path = "/api/pulls/{id}/diff", tag = "pulls",
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Much,
-    ),
+    params(PullName, Much),
     responses((status = 200, body = Diff)),
 )]
 pub(super) async fn diff(

@@ -20,7 +20,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Named};
+use crate::extract::{Asked, Given, Named, SessionName};
 use crate::problem::{Failure, forbidden};
 use crate::tell::{self, same_name};
 
@@ -156,7 +156,7 @@ pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode,
 /// Returns one session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn show(
@@ -179,10 +179,7 @@ pub(super) struct StateWords {
 /// Returns the state of a session in short.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/status", tag = "sessions",
-    params(
-        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
-        StateWords,
-    ),
+    params(SessionName, StateWords),
     responses((status = 200, body = SessionStatus)),
 )]
 pub(super) async fn status(
@@ -214,7 +211,7 @@ pub(super) async fn status(
 /// Explains the state of a session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/explain", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Explanation)),
 )]
 pub(super) async fn explain(

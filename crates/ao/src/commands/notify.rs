@@ -5,7 +5,7 @@ use ao_api::{ChannelTest, NoticePriority, NotifyChannel, NotifyTest};
 use crate::cli::choice;
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::ui;
 
 /// List and test the channels for notices
@@ -94,13 +94,7 @@ fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn table(tests: &[ChannelTest]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHANNEL"),
-        TableColumn::optional("PLUGIN"),
-        TableColumn::new("RESULT"),
-        TableColumn::optional("WHERE"),
-        TableColumn::new("PROBLEM"),
-    ]);
+    let mut table = TextTable::new(&["CHANNEL", "PLUGIN?", "RESULT", "WHERE?", "PROBLEM"]);
     for test in tests {
         let (result, style) = if test.delivered { ("delivered", ui::GOOD) } else { ("failed", ui::ERROR) };
         table.row([
@@ -115,15 +109,7 @@ fn table(tests: &[ChannelTest]) -> TextTable {
 }
 
 fn listing(channels: &[NotifyChannel]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHANNEL"),
-        TableColumn::optional("PLUGIN"),
-        TableColumn::new("FOR"),
-        TableColumn::new("NOW"),
-        TableColumn::optional("WHERE"),
-        TableColumn::optional("LAST TOLD"),
-        TableColumn::new("PROBLEM"),
-    ]);
+    let mut table = TextTable::new(&["CHANNEL", "PLUGIN?", "FOR", "NOW", "WHERE?", "LAST TOLD?", "PROBLEM"]);
     for channel in channels {
         let (now, style) = now(channel);
         table.row([

@@ -8,7 +8,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
 
 /// Show pull requests with open reviews, and whether their agents were notified
@@ -154,14 +154,7 @@ fn is_of_a_review(incident: &Incident) -> bool {
 }
 
 fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("SESSION"),
-        TableColumn::optional("PULLS"),
-        TableColumn::new("WHAT"),
-        TableColumn::new("FOR"),
-        TableColumn::new("TOLD"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["SESSION", "PULLS?", "WHAT", "FOR", "TOLD", "DETAIL"]);
     for session in open {
         for review in &session.reviews {
             let mut wants = Vec::new();

@@ -4,14 +4,13 @@ use std::fmt::Write;
 
 use ao_api::{Budget, BudgetKind, Budgets, Limits};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 /// Renders the usage of all budgets, and refused accounts.
 pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
-    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(TableColumn::new);
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"]);
     for budget in &budgets.budgets {
         let [cost, tokens, turns, time] = counters(budget);
         let (state, style) = match (&budget.capped, budget.marked) {

@@ -7,7 +7,7 @@ use ao_api::{
     Spend, Tree, TreeState,
 };
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
@@ -43,8 +43,7 @@ pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas
 }
 
 fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable {
-    let mut table =
-        TextTable::new(&[TableColumn::new(""), TableColumn::new("")]).without_heading().indented(2);
+    let mut table = TextTable::new(&["", ""]).without_heading().indented(2);
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
             table.row([TableCell::styled(name, ui::FAINT), TableCell::new(value)]);

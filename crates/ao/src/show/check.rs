@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Check, CheckRun, CheckRunState, Checks};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, prose, words};
 use crate::ui;
 
@@ -43,16 +43,7 @@ pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
 
 /// Renders runs, one per line.
 pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
-    let mut table = TextTable::new(&[
-        TableColumn::new("RUN"),
-        TableColumn::new("CHECK"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PULL"),
-        TableColumn::optional("COMMIT"),
-        TableColumn::new("TOOK"),
-        TableColumn::optional("AGE"),
-        TableColumn::new("WHY"),
-    ]);
+    let mut table = TextTable::new(&["RUN", "CHECK", "STATE", "PULL?", "COMMIT?", "TOOK", "AGE?", "WHY"]);
     for run in runs {
         table.row([
             TableCell::styled(&run.id, ui::TITLE),
@@ -146,14 +137,7 @@ pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
 }
 
 fn table(checks: &[Check]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHECK"),
-        TableColumn::new("REQUIRED"),
-        TableColumn::optional("LIMIT"),
-        TableColumn::optional("PATHS"),
-        TableColumn::optional("BECAUSE"),
-        TableColumn::new("COMMAND"),
-    ]);
+    let mut table = TextTable::new(&["CHECK", "REQUIRED", "LIMIT?", "PATHS?", "BECAUSE?", "COMMAND"]);
     for check in checks {
         table.row([
             TableCell::styled(&check.name, ui::TITLE),

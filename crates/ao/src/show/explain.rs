@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Explanation, Message, MessageState, Status};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, fleet, words};
 use crate::ui;
 
@@ -58,14 +58,7 @@ fn table() -> TextTable {
 }
 
 fn signals(explanation: &Explanation) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new(""),
-        TableColumn::new("SOURCE"),
-        TableColumn::new("AGE"),
-        TableColumn::new("SAW"),
-        TableColumn::optional("CONFIDENCE"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["", "SOURCE", "AGE", "SAW", "CONFIDENCE?", "DETAIL"]);
     for signal in &explanation.signals {
         let (mark, style) = mark(signal.decided);
         table.row([
@@ -84,12 +77,7 @@ fn signals(explanation: &Explanation) -> TextTable {
 }
 
 fn rules(explanation: &Explanation) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new(""),
-        TableColumn::new("RULE"),
-        TableColumn::new("SAYS"),
-        TableColumn::new("MEANS"),
-    ]);
+    let mut table = TextTable::new(&["", "RULE", "SAYS", "MEANS"]);
     for rule in &explanation.rules {
         let (mark, style) = mark(rule.won);
         table.row([
@@ -116,8 +104,7 @@ fn queue(explanation: &Explanation) -> TextTable {
 }
 
 fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
-    let mut table =
-        TextTable::new(&[TableColumn::new("BY"), TableColumn::new("FOR"), TableColumn::new("WHY")]);
+    let mut table = TextTable::new(&["BY", "FOR", "WHY"]);
     for hold in &explanation.holds {
         table.row([
             TableCell::new(words::spaced(hold.kind)),
@@ -129,13 +116,7 @@ fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
 }
 
 fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("PROBLEM"),
-        TableColumn::new("FOR"),
-        TableColumn::new("ACTED"),
-        TableColumn::new("ASKED"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["PROBLEM", "FOR", "ACTED", "ASKED", "DETAIL"]);
     for incident in &explanation.incidents {
         let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
         let detail = match &incident.held {
@@ -154,13 +135,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
 }
 
 pub(super) fn messages(messages: &[Message], canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("NO"),
-        TableColumn::new("STATE"),
-        TableColumn::new("FOR"),
-        TableColumn::optional("FROM"),
-        TableColumn::new("WHY"),
-    ]);
+    let mut table = TextTable::new(&["NO", "STATE", "FOR", "FROM?", "WHY"]);
     for message in messages {
         let (state, style) = message_state(message.state);
         table.row([

@@ -8,7 +8,7 @@ use ao_api::{
     NextParty, ProgressStage, PullWork, Queue, ReviewProgress, Session, SessionState, Timestamp, WorkState,
 };
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words, work};
 use crate::ui;
 
@@ -201,16 +201,7 @@ fn rows(
     several: bool,
     canvas: Canvas,
 ) -> TextTable {
-    const COLUMNS: [TableColumn; 8] = [
-        TableColumn::new("session"),
-        TableColumn::new("stage"),
-        TableColumn::new("for"),
-        TableColumn::new("pull"),
-        TableColumn::new("checks"),
-        TableColumn::optional("review"),
-        TableColumn::optional("project"),
-        TableColumn::new("work"),
-    ];
+    const COLUMNS: [&str; 8] = ["session", "stage", "for", "pull", "checks", "review?", "project?", "work"];
     let mut table = TextTable::new(&COLUMNS).without_heading().indented(2);
     let most = if group == FleetGroup::Ended { ENDED_SHOWN } else { usize::MAX };
     let is_plain = |member: &FleetMember<'_>| {

@@ -7,7 +7,7 @@ use ao_api::{ImportOutcome, Imported, Issue, OpenState};
 
 use super::prose::prose;
 use super::pull::author;
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -15,15 +15,15 @@ pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
     // The project is shown only if there are several.
     let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
     let mut table = TextTable::new(&[
-        TableColumn::new("ISSUE"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PRIORITY"),
-        TableColumn::new("SESSION"),
-        TableColumn::optional("ASSIGNEE"),
-        TableColumn::new("AGE"),
-        TableColumn::optional("LABELS"),
-        TableColumn::optional("BLOCKED BY"),
-        TableColumn::new("TITLE"),
+        "ISSUE",
+        "STATE",
+        "PRIORITY?",
+        "SESSION",
+        "ASSIGNEE?",
+        "AGE",
+        "LABELS?",
+        "BLOCKED BY?",
+        "TITLE",
     ]);
     for issue in issues {
         let id = if one { format!("#{}", issue.key) } else { issue.id.clone() };
@@ -90,8 +90,7 @@ pub fn issue(issue: &Issue, canvas: Canvas) -> String {
 
 /// Renders imported issues, or those of a dry run.
 pub fn imported(imported: &Imported, canvas: Canvas) -> String {
-    let mut table =
-        TextTable::new(&[TableColumn::new("RESULT"), TableColumn::new("ISSUE"), TableColumn::new("TITLE")]);
+    let mut table = TextTable::new(&["RESULT", "ISSUE", "TITLE"]);
     for issue in &imported.issues {
         let style = if issue.result == ImportOutcome::Known { ui::FAINT } else { ui::GOOD };
         table.row([

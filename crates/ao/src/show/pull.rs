@@ -10,23 +10,15 @@ use ao_api::{
 
 use super::check;
 use super::prose::prose;
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
     // The project is shown only if there are several.
     let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-    let mut table = TextTable::new(&[
-        TableColumn::new("PR"),
-        TableColumn::new("STATE"),
-        TableColumn::new("CHECKS"),
-        TableColumn::new("REVIEW"),
-        TableColumn::optional("SESSION"),
-        TableColumn::new("AGE"),
-        TableColumn::optional("BRANCH"),
-        TableColumn::new("TITLE"),
-    ]);
+    let mut table =
+        TextTable::new(&["PR", "STATE", "CHECKS", "REVIEW", "SESSION?", "AGE", "BRANCH?", "TITLE"]);
     for pull in pulls {
         let id = if one { format!("!{}", pull.number) } else { pull.id.clone() };
         table.row([
@@ -176,9 +168,7 @@ fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Commits");
-    let columns =
-        [TableColumn::new(""), TableColumn::new(""), TableColumn::optional(""), TableColumn::new("")];
-    let mut table = TextTable::new(&columns).without_heading().indented(2);
+    let mut table = TextTable::new(&["", "", "?", ""]).without_heading().indented(2);
     for commit in &detail.commits {
         table.row([
             TableCell::styled(words::short_commit(&commit.commit), ui::FAINT),
@@ -195,14 +185,7 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Checks");
-    let columns = [
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::optional(""),
-        TableColumn::new(""),
-    ];
-    let mut table = TextTable::new(&columns).without_heading().indented(2);
+    let mut table = TextTable::new(&["", "", "", "?", ""]).without_heading().indented(2);
     for run in &detail.check_runs {
         table.row([
             check::state(run.state),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{MergeQueue, MergeQueues, QueuedPull, QueuedState};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -35,16 +35,7 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
     if queue.entries.is_empty() {
         return drawn;
     }
-    let columns = [
-        TableColumn::new("#"),
-        TableColumn::new("PR"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PRIORITY"),
-        TableColumn::optional("SINCE"),
-        TableColumn::new("TESTED ON"),
-        TableColumn::new("WAITS FOR"),
-    ];
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["#", "PR", "STATE", "PRIORITY?", "SINCE?", "TESTED ON", "WAITS FOR"]);
     for (place, entry) in queue.entries.iter().enumerate() {
         let style = match entry.state {
             QueuedState::Held | QueuedState::Failed => ui::BUSY,

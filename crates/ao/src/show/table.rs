@@ -15,20 +15,10 @@ const LAST: usize = 24;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub struct TableColumn {
+struct TableColumn {
     title: &'static str,
     /// Dropped if the window is too narrow, the rightmost first.
     optional: bool,
-}
-
-impl TableColumn {
-    pub const fn new(title: &'static str) -> TableColumn {
-        TableColumn { title, optional: false }
-    }
-
-    pub const fn optional(title: &'static str) -> TableColumn {
-        TableColumn { title, optional: true }
-    }
 }
 
 /// The content of one cell.
@@ -77,8 +67,13 @@ enum TableRow {
 }
 
 impl TextTable {
-    pub fn new(columns: &[TableColumn]) -> TextTable {
-        TextTable { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
+    /// Returns an empty table. A column whose title ends in `?` is dropped if the window is too narrow.
+    pub fn new(titles: &[&'static str]) -> TextTable {
+        let column = |title: &&'static str| match title.strip_suffix('?') {
+            Some(title) => TableColumn { title, optional: true },
+            None => TableColumn { title, optional: false },
+        };
+        TextTable { columns: titles.iter().map(column).collect(), rows: vec![], indent: 0, heading: true }
     }
 
     /// Omits the titles of the columns.

@@ -25,18 +25,14 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
+subcommands! {
     #[command(alias = "ls")]
-    List(list::Args),
-    Test(test::Args),
+    List(list::Args) => list::run,
+    Test(test::Args) => test::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::List(args) => list::run(args, cx),
-        Command::Test(args) => test::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// Parses data arguments: JSON objects, or `key=value` with JSON or text after the sign. Later ones override earlier
