@@ -20,8 +20,7 @@ pub struct Budgets {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
-    /// `session`, `task`, `project`, `project-day`, or `day` for that of all projects.
-    pub scope: String,
+    pub scope: BudgetKind,
     /// Its owner: a session's name, a task such as `my-app#42`, a project.
     pub of: Option<String>,
     pub spend: Spend,
@@ -32,10 +31,10 @@ pub struct Budget {
     /// `true` if usage is high enough that agents were asked to commit and sum up.
     pub marked: bool,
     /// The reason nothing more may be spent of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capped: Option<String>,
     /// The time at which that ends automatically, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
@@ -57,4 +56,9 @@ pub struct LimitedAccount {
     pub until: Timestamp,
     /// The names of the sessions that wait for it.
     pub sessions: Vec<String>,
+}
+
+wire_enum! {
+    /// The owner of a budget: with `day` all projects together.
+    pub enum BudgetKind { Session, Task, Project, #[serde(rename = "project-day")] ProjectDay, Day }
 }

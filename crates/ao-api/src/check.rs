@@ -17,36 +17,26 @@ pub struct CheckRuns {
 pub struct CheckRun {
     pub id: String,
     pub project_id: String,
-    #[serde(default)]
     pub pull: Option<String>,
     pub check: String,
     pub command: String,
     pub required: bool,
     pub head: String,
-    #[serde(default)]
     pub base: Option<String>,
     pub tree: String,
     /// Other entries of the merge queue that were merged first: the result is about all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<String>,
-    /// `queued running passed failed skipped cancelled broken`.
-    pub state: String,
-    #[serde(default)]
+    pub state: CheckRunState,
     pub why: Option<String>,
-    #[serde(default)]
     pub exit_code: Option<i32>,
     pub queued_at: Timestamp,
-    #[serde(default)]
     pub began_at: Option<Timestamp>,
-    #[serde(default)]
     pub ended_at: Option<Timestamp>,
     pub tries: u32,
     /// The run whose result this is, if the same tree and command were run before.
-    #[serde(default)]
     pub same_as: Option<String>,
-    #[serde(default)]
     pub log: Option<String>,
-    #[serde(default)]
     pub failure: Option<CheckFailure>,
 }
 
@@ -55,7 +45,6 @@ pub struct CheckRun {
 #[serde(rename_all = "camelCase")]
 pub struct CheckFailure {
     pub signature: String,
-    #[serde(default)]
     pub step: Option<String>,
     pub excerpt: String,
     pub count: u32,
@@ -65,14 +54,10 @@ pub struct CheckFailure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailureItem {
-    /// `test` or `error`.
-    pub kind: String,
-    #[serde(default)]
+    pub kind: FailureItemKind,
     pub name: Option<String>,
     pub message: String,
-    #[serde(default)]
     pub path: Option<String>,
-    #[serde(default)]
     pub line: Option<u32>,
 }
 
@@ -133,7 +118,7 @@ pub struct Check {
     #[serde(default)]
     pub paths: Vec<String>,
     /// The reason it is proposed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
@@ -146,4 +131,14 @@ pub struct CheckLog {
     pub next: u64,
     /// `true` if there will be no more output.
     pub ended: bool,
+}
+
+wire_enum! {
+    /// The state of a run of a check. `broken` is a run that could not be carried out, for reasons unrelated to the change.
+    pub enum CheckRunState { Queued, Running, Passed, Failed, Skipped, Cancelled, Broken }
+}
+
+wire_enum! {
+    /// The kind of a failure.
+    pub enum FailureItemKind { Test, Error } or Unknown
 }

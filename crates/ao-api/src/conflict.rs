@@ -25,12 +25,11 @@ pub struct Conflicts {
 pub struct ConflictBranch {
     /// Its name: that of a session, or a pull request such as `my-app!7`.
     pub name: String,
-    /// `session` or `pull`.
-    pub kind: String,
+    pub kind: ConflictSource,
     pub branch: String,
     pub title: String,
     /// The session that works on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The number of files it changes.
     pub files: u32,
@@ -65,7 +64,7 @@ pub struct ConflictHunk {
     pub a: ConflictLines,
     pub b: ConflictLines,
     /// Both versions and the original, between git's markers. Only in the response for one pair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
@@ -84,4 +83,9 @@ pub struct ConflictLines {
 pub struct LeftOut {
     pub name: String,
     pub why: String,
+}
+
+wire_enum! {
+    /// The origin of a compared branch.
+    pub enum ConflictSource { Session, Pull } or Unknown
 }

@@ -36,8 +36,7 @@ pub struct Daemon {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
-    /// `ok`, or `stopping`.
-    pub status: String,
+    pub status: HealthStatus,
     pub version: String,
 }
 
@@ -75,8 +74,8 @@ pub struct ConfigShown {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NotifyTest {
     pub channels: Vec<String>,
-    /// The priority of the notice: `urgent`, `action`, `warning` or `info`, which is the default.
-    pub level: Option<String>,
+    /// The priority of the notice; by default `info`.
+    pub level: Option<NoticePriority>,
 }
 
 /// A channel for notices.
@@ -88,7 +87,7 @@ pub struct NotifyChannel {
     /// Its target, with secrets masked; absent if it cannot be used.
     pub target: Option<String>,
     /// The priorities that it gets, the highest first.
-    pub levels: Vec<String>,
+    pub levels: Vec<NoticePriority>,
     /// The projects that named it for their own notices, of every priority.
     pub projects: Vec<String>,
     /// The end of its quiet hours, if they have started.
@@ -147,4 +146,14 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
+}
+
+wire_enum! {
+    /// The state of the daemon.
+    pub enum HealthStatus { Ok, Stopping } or Unknown
+}
+
+wire_enum! {
+    /// The priority of a notice, the highest first.
+    pub enum NoticePriority { Urgent, Action, Warning, Info }
 }

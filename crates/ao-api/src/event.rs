@@ -14,7 +14,7 @@ pub struct Event {
     /// `session.launched`, `project.configured`, …
     pub kind: String,
     /// The session it concerns, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The subject: a session, a project, a pull request, `host`.
     pub concerns: String,

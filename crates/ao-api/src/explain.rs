@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::message::Message;
-use crate::session::{Hold, Status};
+use crate::session::{Hold, SessionState, Status};
 
 /// The state of a session with everything that was considered for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -15,7 +15,7 @@ pub struct Explanation {
     pub name: String,
     pub status: Status,
     /// The phase of its life cycle, which decides before any evidence, such as `queued` or `running`.
-    pub phase: String,
+    pub phase: SessionPhase,
     /// The rules for evidence, in order; one of them decided, if evidence counts in this phase.
     pub rules: Vec<Rule>,
     /// The latest signal of each source.
@@ -36,12 +36,11 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// `exit_seen`, `dialog_open`, …
-    pub rule: String,
+    pub rule: EvidenceRule,
     /// A description of the rule.
     pub meaning: String,
     /// The state that it yields.
-    pub says: String,
+    pub says: SessionState,
     pub won: bool,
 }
 
@@ -49,13 +48,11 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Signal {
-    /// `protocol`, `hook`, `transcript`, `terminal`, `process`, or `person` if a person typed.
-    pub source: String,
-    /// The reading, with details if there are any.
-    pub reading: String,
+    /// `person` if a person typed.
+    pub source: EvidenceSource,
+    pub reading: SignalReading,
     pub detail: String,
-    /// `low`, `medium` or `high`.
-    pub confidence: String,
+    pub confidence: SignalConfidence,
     pub at: Timestamp,
     pub age_seconds: u64,
     /// `true` if this signal decided.
@@ -83,9 +80,46 @@ pub struct Incident {
     pub opened_at: Timestamp,
     /// The number of actions taken so far.
     pub acted: u32,
-    /// The escalation level: `agent`, `orchestrator`, `person` or `nobody`.
-    pub asked: String,
+    /// The escalation level.
+    pub asked: IncidentLevel,
     /// The reason no message was sent yet: it may be flaky, or not caused by the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+}
+
+wire_enum! {
+    /// The phase of a session's life cycle.
+    pub enum SessionPhase {
+        Queued, Preparing, SetupFailed, Starting, Running, Stopping, Retrying, Exited, Resting, Ended,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The name of a rule for evidence.
+    pub enum EvidenceRule {
+        ExitSeen, DialogOpen, SaidBlocked, LoggedOut, LimitInForce, ProbeFailed, LimitOver, TurnEnded, TurnRunning,
+        BusyButQuiet, WorkUnconfirmed, JustStarted, NoEvidence,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The source of a signal.
+    pub enum EvidenceSource { Protocol, Hook, Transcript, Terminal, Process, Person } or Unknown
+}
+
+wire_enum! {
+    /// The content of a signal, without its details.
+    pub enum SignalReading {
+        Started, Working, Idle, Asking, Blocked, LoggedOut, Limited, Alive, Exited, Typed, Unreadable, Unheld,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The weight of a signal.
+    pub enum SignalConfidence { Low, Medium, High } or Unknown
+}
+
+wire_enum! {
+    /// The party that handles an incident; with `nobody` it is only recorded.
+    pub enum IncidentLevel { Agent, Orchestrator, Person, Nobody } or Unknown
 }

@@ -16,9 +16,7 @@ pub struct Hooks {
 #[serde(rename_all = "camelCase")]
 pub struct Hook {
     pub project_id: String,
-    /// The hook point: `before-assign`, `workspace-created`, `session-started`, `pr-created`, `checks-completed`,
-    /// `review-received`, `before-merge`, `merged`, `session-ended`.
-    pub point: String,
+    pub point: HookTrigger,
     pub command: String,
     pub timeout_seconds: u64,
     /// `true` if the next step waits for it, and does not happen if it fails.
@@ -78,4 +76,19 @@ pub struct HookResult {
     pub objection: Option<String>,
     /// The path of its log.
     pub log: String,
+}
+
+wire_enum! {
+    /// A hook point.
+    pub enum HookTrigger {
+        #[serde(rename = "before-assign")] BeforeAssign,
+        #[serde(rename = "workspace-created")] WorkspaceCreated,
+        #[serde(rename = "session-started")] SessionStarted,
+        #[serde(rename = "pr-created")] PrCreated,
+        #[serde(rename = "checks-completed")] ChecksCompleted,
+        #[serde(rename = "review-received")] ReviewReceived,
+        #[serde(rename = "before-merge")] BeforeMerge,
+        Merged,
+        #[serde(rename = "session-ended")] SessionEnded,
+    } or Unknown
 }

@@ -28,8 +28,7 @@ pub struct Issue {
     pub title: String,
     #[serde(default)]
     pub body: String,
-    /// `open` or `closed`.
-    pub state: String,
+    pub state: OpenState,
     #[serde(default)]
     pub labels: Vec<String>,
     /// Higher runs first.
@@ -38,16 +37,12 @@ pub struct Issue {
     /// The open issues that must be closed first: `my-app#9`.
     #[serde(default)]
     pub blocked_by: Vec<String>,
-    #[serde(default)]
     pub assignee: Option<String>,
-    #[serde(default)]
     pub author: Option<Author>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default)]
     pub url: Option<String>,
     /// The name of the session that works on it.
-    #[serde(default)]
     pub session: Option<String>,
     /// Its comments, the oldest first; only in the response for a single issue.
     #[serde(default)]
@@ -94,8 +89,7 @@ pub struct IssueEdit {
     pub remove_blocked_by: Vec<String>,
     /// An empty one removes the assignee.
     pub assignee: Option<String>,
-    /// `open` or `closed`.
-    pub state: Option<String>,
+    pub state: Option<OpenState>,
 }
 
 /// A comment on an issue.
@@ -104,7 +98,6 @@ pub struct IssueEdit {
 pub struct NewIssueComment {
     pub body: String,
     /// The idempotency key: no second comment with the same key is created.
-    #[serde(default)]
     pub key: Option<String>,
 }
 
@@ -112,10 +105,8 @@ pub struct NewIssueComment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportOrder {
-    #[serde(default)]
     pub project_id: Option<String>,
-    /// `markdown` for a task list (`- [ ] …`), `github` for GitHub's JSON.
-    pub format: String,
+    pub format: ImportSource,
     pub text: String,
     /// Only reports what would be created.
     #[serde(default)]
@@ -135,6 +126,25 @@ pub struct ImportedIssue {
     /// Absent in a dry run for an issue that would be created.
     pub id: Option<String>,
     pub title: String,
-    /// `made`, `known` or `would_be_made`.
-    pub result: String,
+    pub result: ImportOutcome,
+}
+
+wire_enum! {
+    /// The state of an issue, or the state to give to an issue or a pull request.
+    pub enum OpenState { Open, Closed }
+}
+
+wire_enum! {
+    /// The issues to list, by their state.
+    pub enum IssueStateFilter { Open, Closed, All }
+}
+
+wire_enum! {
+    /// The format of a text with issues: `markdown` for a task list (`- [ ] …`), `github` for GitHub's JSON.
+    pub enum ImportSource { Markdown, #[serde(rename = "github")] GitHub }
+}
+
+wire_enum! {
+    /// The result for an imported issue; `would_be_made` in a dry run.
+    pub enum ImportOutcome { Made, Known, WouldBeMade } or Unknown
 }

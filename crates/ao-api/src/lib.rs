@@ -1,7 +1,11 @@
 //! Wire types of the HTTP API, separate from those of the core.
 //!
 //! JSON with keys in camelCase, values of enums in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are
-//! only ever added; a client must ignore a field that it does not know, and accept new values.
+//! only ever added; a client must ignore a field that it does not know, and accept new values: in the types below, those are
+//! `Unknown`.
+
+#[macro_use]
+mod wire_enum;
 
 mod budget;
 mod check;
@@ -26,42 +30,53 @@ pub mod terminal;
 mod work;
 mod workspace;
 
-pub use budget::{Budget, Budgets, LimitedAccount, Limits};
+pub use budget::{Budget, BudgetKind, Budgets, LimitedAccount, Limits};
 pub use check::{
-    Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem, Flake, Flakes,
+    Check, CheckFailure, CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, Checks, FailureItem,
+    FailureItemKind, Flake, Flakes,
 };
-pub use conflict::{Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines, Conflicts, LeftOut};
+pub use conflict::{
+    Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines, ConflictSource, Conflicts, LeftOut,
+};
 pub use daemon::{
-    ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyChannel, NotifyTest, Reloaded, SignIn,
-    Stopping, Token,
+    ChannelTest, ConfigShown, Daemon, Health, HealthStatus, NewToken, NoticePriority, NotifyChannel,
+    NotifyTest, Reloaded, SignIn, Stopping, Token,
 };
 pub use event::Event;
-pub use explain::{Explanation, Incident, Queue, Rule, Signal};
-pub use hook::{Hook, HookLog, HookLogs, HookResult, HookTest, HookTested, Hooks};
+pub use explain::{
+    EvidenceRule, EvidenceSource, Explanation, Incident, IncidentLevel, Queue, Rule, SessionPhase, Signal,
+    SignalConfidence, SignalReading,
+};
+pub use hook::{Hook, HookLog, HookLogs, HookResult, HookTest, HookTested, HookTrigger, Hooks};
 pub use issue::{
-    ImportOrder, Imported, ImportedIssue, Issue, IssueComment, IssueEdit, Issues, NewIssue, NewIssueComment,
+    ImportOrder, ImportOutcome, ImportSource, Imported, ImportedIssue, Issue, IssueComment, IssueEdit,
+    IssueStateFilter, Issues, NewIssue, NewIssueComment, OpenState,
 };
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
-pub use plan::{Advice, AdviceList, Plan, Planned};
+pub use plan::{Advice, AdviceList, AdviceTopic, Plan, Planned, WaitReason};
 pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
 pub use project::{ConfirmedChanges, NewProject, Project, Projects, RepositoryTrust};
 pub use pull::{
-    Author, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull,
-    NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,
-    ReviewerWish, Thread,
+    Author, AuthorRole, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeMethod, MergeWish,
+    NewComment, NewPull, NewReview, NewReviewComment, Pull, PullChecks, PullCommit, PullDetail, PullEdit,
+    PullMergeability, PullReview, PullStateFilter, PullStatus, Pulls, Resolve, Review, ReviewChoice,
+    ReviewResult, Reviewed, ReviewerWish, Thread, ThreadSide,
 };
-pub use queue::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish, QueuedPull};
+pub use queue::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish, QueuedPull, QueuedState};
 pub use reaction::{
-    ConditionTested, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest, ReactionTested, Reactions,
+    ConditionTested, ConfiguredAction, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest,
+    ReactionTested, Reactions, StepKind,
 };
 pub use segment::segment;
 pub use session::{
-    Agent, Ask, AskDetail, AskOption, Hold, NewSession, Output, Restore, Resume, Session, SessionStatus,
-    Sessions, Spawned, Spend, Status, Stop, Tree,
+    Agent, AgentRole, Ask, AskDetail, AskDetailType, AskOption, AskOptionType, AskType, Hold, HoldReason,
+    NewSession, OriginalState, Output, ReportedState, Restore, Resume, Session, SessionState, SessionStatus,
+    Sessions, Spawned, Spend, Status, Stop, Tree, TreeState,
 };
-pub use work::{PullSummary, PullWork, WorkState};
+pub use wire_enum::WireEnum;
+pub use work::{ChecksColor, NextParty, ProgressStage, PullSummary, PullWork, ReviewProgress, WorkState};
 pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport, TreeWork};
 
 /// The common prefix of all paths except `/healthz` and `/metrics`.

@@ -13,10 +13,10 @@ pub struct NewMessage {
     #[serde(default)]
     pub interrupt: bool,
     /// The idempotency key: a second message with the same key is the same message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Responds only when the message is accepted or given up, or after this many seconds; at most 300.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<u32>,
 }
 
@@ -38,12 +38,12 @@ pub struct Message {
     pub from: String,
     pub state: MessageState,
     /// The reason it waits or was given up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The text; absent in the response to a send.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<Timestamp>,
 }
 

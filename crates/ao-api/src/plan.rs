@@ -24,29 +24,28 @@ pub struct Plan {
 pub struct Planned {
     pub project_id: String,
     /// Such as `my-app#42`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
     /// The session's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub title: String,
     /// Its specialist or agent; by default the project's own agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The reason for that choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
     /// Higher runs first.
     pub priority: i32,
     /// 0 for work that runs; 1 for work that starts when that has ended, and so on. Absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// The reason it does not run now: `cap`, `project_cap`, `specialist_cap`, `memory`, `blocked_by`, `held`,
-    /// `account`, `ports`, `asked`, `untrusted`, `no_specialist`, `not_assigned`, `worked`, `begun`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    /// The reason it does not run now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<WaitReason>,
     /// The reason as a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The issues that have to be closed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,9 +65,8 @@ pub struct AdviceList {
 pub struct Advice {
     /// 1 is the most urgent.
     pub rank: u32,
-    /// The kind of advice, such as `answer`, `merge` or `base_red`.
-    pub kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: AdviceTopic,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// Its subject: a session's name, an issue, a pull request, a project.
     pub subject: String,
@@ -79,4 +77,20 @@ pub struct Advice {
     /// The command to run.
     #[serde(rename = "do")]
     pub command: String,
+}
+
+wire_enum! {
+    /// The reason that work does not run now.
+    pub enum WaitReason {
+        Cap, ProjectCap, SpecialistCap, Memory, BlockedBy, Held, Account, Ports, Asked, Collides, Untrusted,
+        NoSpecialist, NotAssigned, Worked, Stopped, Begun,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The kind of advice.
+    pub enum AdviceTopic {
+        Memory, BaseRed, Answer, NeedsYou, Circle, Merge, Thread, Review, Blocks, Clash, Spent, Burns, Trust,
+        Unassigned, Flaky,
+    } or Unknown
 }

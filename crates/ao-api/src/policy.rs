@@ -30,7 +30,7 @@ pub struct PolicyRule {
     /// The facts behind the result.
     pub evidence: String,
     /// Advice, if it does not hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
@@ -42,10 +42,10 @@ pub struct PolicyShown {
     /// `true` if there is a policy.
     pub written: bool,
     /// The commit of the base branch that it was read from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The error in the file on the base branch. Until it is fixed the previous policy is shown, and nothing may merge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
     pub fields: Vec<PolicyField>,
 }

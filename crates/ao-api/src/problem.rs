@@ -16,7 +16,7 @@ pub struct Problem {
     pub title: String,
     pub status: u16,
     /// The causes, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Advice on what to do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -25,7 +25,7 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
     /// The session that conflicts, or that exists already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The conditions that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

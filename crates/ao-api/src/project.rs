@@ -29,7 +29,6 @@ pub struct Project {
     #[serde(default)]
     pub auto_assign: bool,
     /// The person who stopped all its work. While it is set, none of its issues is started without a person's request.
-    #[serde(default)]
     pub stopped_by: Option<String>,
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::check::CheckRun;
+use crate::issue::OpenState;
 
 /// Pull requests, the newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -12,7 +13,7 @@ use crate::check::CheckRun;
 pub struct Pulls {
     pub pulls: Vec<Pull>,
     /// The number of all, if that is known and not all are included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
 }
 
@@ -25,8 +26,7 @@ pub struct Pull {
     pub project_id: String,
     pub number: u64,
     pub title: String,
-    /// `open`, `merged` or `closed`.
-    pub state: String,
+    pub state: PullStatus,
     pub draft: bool,
     pub head_branch: String,
     pub base_branch: String,
@@ -34,14 +34,12 @@ pub struct Pull {
     pub author: Author,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// `passed`, `failed`, `pending`, `blocked` by a conflict, or `none`.
-    pub checks: String,
-    /// `approved`, `changes_requested`, `commented` or `none`, for the current head.
-    pub review: String,
-    /// `clean`, `conflict` or `unknown`.
-    pub mergeable: String,
+    pub checks: PullChecks,
+    /// For the current head.
+    pub review: PullReview,
+    pub mergeable: PullMergeability,
     /// The name of its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub updated_at: Timestamp,
 }
@@ -51,8 +49,7 @@ pub struct Pull {
 #[serde(rename_all = "camelCase")]
 pub struct Author {
     pub login: String,
-    /// `owner`, `member`, `collaborator`, `bot`, `agent` or `outsider`.
-    pub standing: String,
+    pub standing: AuthorRole,
 }
 
 /// A pull request with all details.
@@ -67,12 +64,9 @@ pub struct PullDetail {
     pub base: String,
     pub created_at: Timestamp,
     /// The commit that it was merged as.
-    #[serde(default)]
     pub merged_as: Option<String>,
-    #[serde(default)]
     pub merged_by: Option<String>,
     /// The open pull request whose branch is its base, and those that are based on it.
-    #[serde(default)]
     pub stacked_on: Option<String>,
     #[serde(default)]
     pub stacked: Vec<String>,
@@ -104,16 +98,14 @@ pub struct PullCommit {
 pub struct Review {
     pub id: String,
     pub author: Author,
-    /// `approved`, `changes_requested` or `commented`.
-    pub verdict: String,
+    pub verdict: ReviewResult,
     pub commit: String,
     /// `true` if it was given for an earlier head, and does not count.
     pub stale: bool,
     pub body: String,
-    #[serde(default)]
     pub at: Option<Timestamp>,
     /// The time of the last edit, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
 
@@ -121,19 +113,14 @@ pub struct Review {
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     pub id: String,
-    #[serde(default)]
     pub path: Option<String>,
     /// The position of its line at the current head.
-    #[serde(default)]
     pub line: Option<u32>,
-    /// `old` or `new`.
-    pub side: String,
+    pub side: ThreadSide,
     pub resolved: bool,
-    #[serde(default)]
     pub resolved_by: Option<String>,
     /// `true` if its lines have changed since.
     pub outdated: bool,
-    #[serde(default)]
     pub context: Option<String>,
     pub comments: Vec<Comment>,
 }
@@ -145,10 +132,9 @@ pub struct Comment {
     pub author: Author,
     pub body: String,
     pub url: String,
-    #[serde(default)]
     pub at: Option<Timestamp>,
     /// The time of the last edit, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
 }
 
@@ -181,8 +167,7 @@ pub struct PullEdit {
     pub draft: Option<bool>,
     pub add_labels: Vec<String>,
     pub remove_labels: Vec<String>,
-    /// `open` or `closed`.
-    pub state: Option<String>,
+    pub state: Option<OpenState>,
 }
 
 /// A comment on a pull request: in a thread, on a line of a file, on a file, or on the whole.
@@ -193,8 +178,8 @@ pub struct NewComment {
     pub thread: Option<String>,
     pub path: Option<String>,
     pub line: Option<u32>,
-    /// `new` (the default) or `old`.
-    pub side: Option<String>,
+    /// By default `new`.
+    pub side: Option<ThreadSide>,
     /// The idempotency key: no second comment with the same key is created.
     pub key: Option<String>,
 }
@@ -214,17 +199,25 @@ pub struct CommentEdit {
 }
 
 /// A review to submit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewReview {
-    /// `approve`, `request_changes` or `comment`.
-    pub verdict: String,
+    pub verdict: ReviewChoice,
+    #[serde(default)]
     pub body: String,
     /// The reviewed head. If it has moved since, the review is refused.
     pub head: Option<String>,
+    #[serde(default)]
     pub comments: Vec<NewReviewComment>,
     /// The idempotency key: no second review with the same key is created.
     pub key: Option<String>,
+}
+
+impl NewReview {
+    /// Returns a review that consists of a verdict only.
+    pub fn new(verdict: ReviewChoice) -> NewReview {
+        NewReview { verdict, body: String::new(), head: None, comments: vec![], key: None }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -232,8 +225,8 @@ pub struct NewReview {
 pub struct NewReviewComment {
     pub path: String,
     pub line: Option<u32>,
-    /// `new` (the default) or `old`.
-    pub side: Option<String>,
+    /// By default `new`.
+    pub side: Option<ThreadSide>,
     pub body: String,
 }
 
@@ -259,8 +252,8 @@ fn yes() -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct MergeWish {
-    /// `squash`, `merge` or `rebase`; by default as configured.
-    pub strategy: Option<String>,
+    /// By default as configured.
+    pub strategy: Option<MergeMethod>,
     /// The expected head. If it has moved since, nothing is merged.
     pub head: Option<String>,
     /// Deletes its branch as well; by default as configured.
@@ -280,7 +273,6 @@ pub struct MergeDone {
     #[serde(default)]
     pub branch_deleted: bool,
     /// The reason its branch still exists, if it was to be deleted.
-    #[serde(default)]
     pub branch_left: Option<String>,
 }
 
@@ -310,4 +302,54 @@ pub struct ReviewerWish {
     pub agent: Option<String>,
     /// Further instructions, besides those of every reviewer.
     pub prompt: Option<String>,
+}
+
+wire_enum! {
+    /// The state of a pull request.
+    pub enum PullStatus { Open, Merged, Closed } or Unknown
+}
+
+wire_enum! {
+    /// The pull requests to list, by their state.
+    pub enum PullStateFilter { Open, Merged, Closed, All }
+}
+
+wire_enum! {
+    /// The checks of a pull request together. `blocked` means that a conflict prevents them.
+    pub enum PullChecks { Passed, Failed, Pending, Blocked, None } or Unknown
+}
+
+wire_enum! {
+    /// The reviews of a pull request together.
+    pub enum PullReview { Approved, ChangesRequested, Commented, None } or Unknown
+}
+
+wire_enum! {
+    /// The result of a merge with the base.
+    pub enum PullMergeability { Clean, Conflict } and Unknown
+}
+
+wire_enum! {
+    /// The role of an author in the project.
+    pub enum AuthorRole { Owner, Member, Collaborator, Bot, Agent, Outsider } or Unknown
+}
+
+wire_enum! {
+    /// The verdict of a review.
+    pub enum ReviewResult { Approved, ChangesRequested, Commented } or Unknown
+}
+
+wire_enum! {
+    /// The verdict to give.
+    pub enum ReviewChoice { Approve, RequestChanges, Comment }
+}
+
+wire_enum! {
+    /// The side of a diff.
+    pub enum ThreadSide { Old, New }
+}
+
+wire_enum! {
+    /// The way to merge.
+    pub enum MergeMethod { Squash, Merge, Rebase }
 }

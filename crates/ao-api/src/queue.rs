@@ -19,10 +19,10 @@ pub struct MergeQueue {
     /// The branch that all entries land on.
     pub branch: String,
     /// Its tip, as last seen; absent if nothing was ever queued.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The reason of the pause, if it is paused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// `true` if the project configures its queue, so that `ao pr merge` uses it too.
     pub configured: bool,
@@ -46,15 +46,14 @@ pub struct QueuedPull {
     /// Higher goes first.
     pub priority: i32,
     /// The person who wants it merged at once, before every priority.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
     pub since: Timestamp,
-    /// `waiting`, `held`, `testing`, `tested`, `failed` or `landing`.
-    pub state: String,
+    pub state: QueuedState,
     /// A description of what it waits for.
     pub waits: String,
     /// The commit that it is tested on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The pull requests that are merged before it for its test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +64,7 @@ pub struct QueuedPull {
     /// The number of times that its test or its merge could not be carried out.
     pub tries: u32,
     /// The name of its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
@@ -76,10 +75,10 @@ pub struct QueueWish {
     /// `7`, `!7`, `my-app!7`, a branch, or a session that has one pull request.
     pub pull: String,
     /// The project to search, if the name has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// The expected head. If it has moved since, nothing is queued.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// Higher goes first.
     #[serde(default)]
@@ -100,6 +99,11 @@ pub struct QueuePriority {
 pub struct QueuePause {
     pub project: String,
     /// The reason, for people who look at the queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+wire_enum! {
+    /// The state of a queue entry.
+    pub enum QueuedState { Waiting, Held, Testing, Tested, Failed, Landing } or Unknown
 }

@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::daemon::NoticePriority;
+
 /// The reactions to each kind of incident.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reactions {
     /// Their project; absent if they hold for all.
-    #[serde(default)]
     pub project_id: Option<String>,
     /// Their agent.
-    #[serde(default)]
     pub agent: Option<String>,
     pub reactions: Vec<Reaction>,
 }
@@ -26,27 +26,20 @@ pub struct Reaction {
     pub event: String,
     /// `true` for a custom event, which `POST /api/events` reports.
     pub own: bool,
-    pub action: String,
+    pub action: ConfiguredAction,
     pub auto: bool,
     /// The number of times the action is taken for one incident.
     pub retries: u32,
     pub escalate_after_seconds: u64,
-    /// `urgent action warning info`.
-    pub priority: String,
-    #[serde(default)]
+    pub priority: NoticePriority,
     pub channel: Option<String>,
-    #[serde(default)]
     pub message: Option<String>,
-    #[serde(default)]
     pub condition: Option<String>,
-    #[serde(default)]
     pub threshold_seconds: Option<u64>,
     pub cooldown_seconds: u64,
     pub rerun: u32,
     pub resolve: bool,
-    #[serde(default)]
     pub agent: Option<String>,
-    #[serde(default)]
     pub command: Option<String>,
     pub timeout_seconds: u64,
     /// Fields that differ from the default, by their configuration key, and the layer that set each: `top`, `project
@@ -113,14 +106,12 @@ pub struct ReactionTested {
     pub subject: String,
     /// `true` if there is no such incident now, so that its details are invented.
     pub example: bool,
-    #[serde(default)]
     pub condition: Option<ConditionTested>,
     /// The steps that would be taken at once, in order.
     pub steps: Vec<ReactionStep>,
     /// The holds of the agent.
     pub held: Vec<String>,
     /// The escalation that would follow.
-    #[serde(default)]
     pub then: Option<ReactionStep>,
 }
 
@@ -130,9 +121,7 @@ pub struct ReactionTested {
 pub struct ConditionTested {
     pub expression: String,
     /// Absent if it cannot be evaluated; see `why`.
-    #[serde(default)]
     pub holds: Option<bool>,
-    #[serde(default)]
     pub why: Option<String>,
     /// The values of all variables that it could use.
     #[schema(value_type = Object)]
@@ -143,14 +132,23 @@ pub struct ConditionTested {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactionStep {
-    /// `act tell notify escalate wait record queue order`.
-    pub step: String,
+    pub step: StepKind,
     /// The recipient: a session, `orchestrator`, `person`, a channel.
-    #[serde(default)]
     pub to: Option<String>,
     /// A description of the step.
     pub text: String,
     /// The time, if not at once.
-    #[serde(default)]
     pub at: Option<Timestamp>,
+}
+
+wire_enum! {
+    /// The action of a reaction.
+    pub enum ConfiguredAction {
+        SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run, Escalate, Record,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The kind of a step.
+    pub enum StepKind { Act, Tell, Notify, Escalate, Wait, Record, Queue, Order, Doubt } or Unknown
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, BudgetKind};
 use crate::work::{PullWork, WorkState};
 
 /// All sessions, the newest first.
@@ -30,8 +30,7 @@ pub struct Session {
     /// The name that people use.
     pub name: String,
     pub project_id: String,
-    /// `worker`, `orchestrator` or `reviewer`.
-    pub role: String,
+    pub role: AgentRole,
     /// Its task, in one line.
     pub title: String,
     /// Its issue, by its tracker's own key, such as `42`.
@@ -63,7 +62,7 @@ pub struct Session {
     /// turn may still have ended well.
     #[serde(default)]
     pub denied_tools: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_denied_tool: Option<String>,
     pub spend: Spend,
     /// The budgets that limit it: its own and shared ones, as far as there is a limit.
@@ -83,20 +82,18 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// One of `queued setting_up setup_failed starting working idle needs_input blocked rate_limited unknown capped
-    /// paused retrying exited stopping stopped merged`.
-    pub state: String,
+    pub state: SessionState,
     /// The reason for this state.
     pub reason: String,
     pub since: Timestamp,
     /// Seconds since a working agent last showed activity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_seconds: Option<u64>,
     /// The question of an open dialog.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// The number of that question. An answer names it, so that it reaches this question and no later one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub question_number: Option<u32>,
     /// All open asks, in the order of their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,8 +109,7 @@ pub struct Ask {
     /// Its number in the session, by which it is answered.
     pub number: u32,
     pub since: Timestamp,
-    /// `permission`, `choice` or `text`.
-    pub kind: String,
+    pub kind: AskType,
     pub title: String,
     /// The exact subject of a permission.
     #[serde(default)]
@@ -127,10 +123,9 @@ pub struct Ask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskDetail {
-    /// `tool`, `command`, `path` or `diff`.
-    pub kind: String,
+    pub kind: AskDetailType,
     /// The file of a diff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     pub text: String,
 }
@@ -141,8 +136,7 @@ pub struct AskDetail {
 pub struct AskOption {
     pub id: String,
     pub label: String,
-    /// `allow_once`, `allow_always`, `reject_once`, `reject_always` or `other`.
-    pub kind: String,
+    pub kind: AskOptionType,
 }
 
 /// The agent of a session.
@@ -165,8 +159,7 @@ pub struct Tree {
     pub path: String,
     /// The commit it started from.
     pub base: String,
-    /// `ready`, `removing`, `kept`, `removed` or `doubtful`.
-    pub state: String,
+    pub state: TreeState,
     /// The reasons it is kept although its removal was requested.
     #[serde(default)]
     pub reasons: Vec<String>,
@@ -188,8 +181,7 @@ pub struct Spend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hold {
-    /// `person`, `consent`, `budget`, `task_budget`, `project_budget`, `total_budget`, `daily_budget` or `account`.
-    pub kind: String,
+    pub kind: HoldReason,
     pub why: String,
     pub since: Timestamp,
 }
@@ -202,7 +194,7 @@ pub struct SessionStatus {
     pub name: String,
     pub project_id: String,
     pub agent: String,
-    pub state: String,
+    pub state: ReportedState,
     pub reason: String,
     pub since: Timestamp,
     pub current_task: String,
@@ -213,6 +205,14 @@ pub struct SessionStatus {
     /// The progress of its work, and the party that has to act next.
     #[serde(default)]
     pub work: WorkState,
+}
+
+/// The state of a session, in the requested vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum ReportedState {
+    Original(OriginalState),
+    Full(SessionState),
 }
 
 /// A session to spawn. It needs an issue, a title or a prompt.
@@ -236,7 +236,7 @@ pub struct NewSession {
     /// Takes over the branch of this pull request.
     pub claim_pr: Option<u64>,
     /// By default `worker`; a project has one `orchestrator`.
-    pub role: Option<String>,
+    pub role: Option<AgentRole>,
     pub priority: Option<i32>,
     /// Approves an issue that an outsider wrote: its text becomes the agent's task. Only the owner can, never the token
     /// of an agent.
@@ -268,10 +268,9 @@ pub struct Stop {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Resume {
-    /// The owner of the limits: by default `session`, or a shared budget: `task`, `project`, `project-day` or `day`.
-    /// The last two are for today.
+    /// The owner of the limits: by default `session`, or a shared budget. `project-day` and `day` are for today.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
+    pub of: Option<BudgetKind>,
     pub usd: Option<f64>,
     pub tokens: Option<u64>,
     pub turns: Option<u64>,
@@ -299,4 +298,50 @@ pub struct Output {
     pub text: String,
     /// `true` if the program has ended, so that there is no more output.
     pub ended: bool,
+}
+
+wire_enum! {
+    /// The role of a session.
+    pub enum AgentRole { Worker, Orchestrator, Reviewer }
+}
+
+wire_enum! {
+    /// The state of a session. `capped` means that a budget is spent.
+    pub enum SessionState {
+        Queued, SettingUp, SetupFailed, Starting, Working, Idle, NeedsInput, Blocked, RateLimited, Capped, Paused,
+        Retrying, Exited, Stopping, Stopped, Merged
+    } and Unknown
+}
+
+wire_enum! {
+    /// One of the four states that clients of the original know.
+    pub enum OriginalState { Working, Waiting, Idle, Error }
+}
+
+wire_enum! {
+    /// The kind of an ask: to be allowed something, to choose an option, or to be given a text.
+    pub enum AskType { Permission, Choice, Text } or Unknown
+}
+
+wire_enum! {
+    /// The subject of a part of an ask.
+    pub enum AskDetailType { Tool, Command, Path, Diff } or Unknown
+}
+
+wire_enum! {
+    /// The meaning of an option.
+    pub enum AskOptionType { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other } or Unknown
+}
+
+wire_enum! {
+    /// The state of a workspace. Only the command line reports `deleted`: the folder is gone, which the daemon notices
+    /// when it needs it.
+    pub enum TreeState { Ready, Removing, Kept, Removed, Doubtful, Deleted } or Unknown
+}
+
+wire_enum! {
+    /// The kind of a hold.
+    pub enum HoldReason {
+        Person, Consent, Budget, TaskBudget, ProjectBudget, TotalBudget, DailyBudget, Account, Hook,
+    } or Unknown
 }

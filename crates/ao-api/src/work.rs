@@ -8,13 +8,8 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkState {
-    /// The party that has to act next: `you`, `agent`, `checks`, `queue` (the merge queue), `wait` (a slot, a limit, a
-    /// freeze or a pause) or `done`.
-    pub turn: String,
-    /// The stage: `queued starting working idle question stuck budget limit paused stopping stopped`, or by its pull
-    /// request `draft conflict checks_failed checks_pending checks_broken changes_requested review decision merge
-    /// merge_queue freeze merged closed`.
-    pub stage: String,
+    pub turn: NextParty,
+    pub stage: ProgressStage,
     /// A predicate that continues a name: `!7 waits for your review`.
     pub says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,10 +35,8 @@ pub struct PullSummary {
     pub id: String,
     pub number: u64,
     pub title: String,
-    /// `green`, `red`, `pending`, `blocked` by a conflict, or `none`.
-    pub checks: String,
-    /// `waiting`, `changes_requested`, `approved`, `commented` or `none`.
-    pub review: String,
+    pub checks: ChecksColor,
+    pub review: ReviewProgress,
     /// Its position in the merge queue, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<u32>,
@@ -55,4 +48,28 @@ pub struct PullSummary {
 pub struct PullWork {
     pub project_id: String,
     pub work: WorkState,
+}
+
+wire_enum! {
+    /// The party that has to act next: `queue` is the merge queue, `wait` a slot, a limit, a freeze or a pause.
+    pub enum NextParty { You, Agent, Checks, Queue, Wait, Done } or Unknown
+}
+
+wire_enum! {
+    /// The stage of work: from `draft` on by its pull request.
+    pub enum ProgressStage {
+        Queued, Starting, Working, Quiet, Idle, Question, Stuck, Budget, Limit, Paused, Stopping, Stopped,
+        Draft, Conflict, ChecksFailed, ChecksPending, ChecksBroken, ChangesRequested, Review, Decision, Merge,
+        MergeQueue, Freeze, Merged, Closed,
+    } or Unknown
+}
+
+wire_enum! {
+    /// The checks of a pull request in short. `blocked` means that a conflict prevents them.
+    pub enum ChecksColor { Green, Red, Pending, Blocked, None } or Unknown
+}
+
+wire_enum! {
+    /// The reviews of a pull request in short.
+    pub enum ReviewProgress { Waiting, ChangesRequested, Approved, Commented, None } or Unknown
 }

@@ -48,10 +48,10 @@ pub struct TreeReport {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_discard: bool,
     /// The unsaved work, if `discard` was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<TreeWork>,
     /// The ref that saves its last state, once it is removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rescue: Option<String>,
 }
 

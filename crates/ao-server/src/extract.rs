@@ -4,16 +4,20 @@ use std::sync::Arc;
 
 use ao_api::Problem;
 use ao_core::session::Session;
+use ao_core::{PullId, TaskId};
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::Method;
 use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::Caller;
+use crate::forge::{issue_meant, pull_meant};
 use crate::limits::too_large;
 use crate::problem::{Failure, forbidden};
 use crate::resolve::resolve;
@@ -97,8 +101,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Asked<T>, Failure> {
         let asked = Query::<T>::from_request_parts(parts, app).await;
         asked.map(|Query(asked)| Asked(asked)).map_err(|err: QueryRejection| {
-            Problem::new(400, "invalid-query", format!("the query of the request cannot be used: {err}"))
-                .into()
+            let why = err.body_text();
+            // Text of serde, for a value of a closed set.
+            let status = if why.contains("unknown variant") { 422 } else { 400 };
+            let title = format!("the query of the request cannot be used: {why}");
+            Problem::new(status, "invalid-query", title).into()
         })
     }
 }
@@ -114,6 +121,74 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Part<T> {
         let part = Path::<T>::from_request_parts(parts, app).await;
         part.map(|Path(part)| Part(part))
             .map_err(|err| Problem::new(400, "invalid-path", err.body_text()).into())
+    }
+}
+
+/// The project in which a name or a number is searched.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Within {
+    /// Only in this project. By default an agent's own; otherwise any.
+    pub(crate) project: Option<String>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct SessionName {
+    /// An id, a name, or the beginning of one that no other begins with
+    id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct PullName {
+    /// `7`, `!7`, `my-app!7`, a branch, or a session that has one pull request
+    id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct IssueName {
+    /// `42`, `#42` or `my-app#42`
+    id: String,
+}
+
+/// A call about the pull request that the path names.
+pub(crate) struct PullCall {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) id: PullId,
+}
+
+impl FromRequestParts<Arc<App>> for PullCall {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<PullCall, Failure> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        let Part(PullName { id }) = Part::from_request_parts(parts, app).await?;
+        let Asked(within) = Asked::<Within>::from_request_parts(parts, app).await?;
+        let id = pull_meant(app, &caller, &id, within.project.as_deref()).await?;
+        Ok(PullCall { app: app.clone(), caller, id })
+    }
+}
+
+/// A call about the issue that the path names.
+pub(crate) struct IssueCall {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) id: TaskId,
+}
+
+impl FromRequestParts<Arc<App>> for IssueCall {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<IssueCall, Failure> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        let Part(IssueName { id }) = Part::from_request_parts(parts, app).await?;
+        let Asked(within) = Asked::<Within>::from_request_parts(parts, app).await?;
+        let id = issue_meant(app, &caller, &id, within.project.as_deref()).await?;
+        Ok(IssueCall { app: app.clone(), caller, id })
     }
 }
 
@@ -136,7 +211,7 @@ impl FromRequestParts<Arc<App>> for Named {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Failure> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        let Part(meant) = Part::<String>::from_request_parts(parts, app).await?;
+        let Part(SessionName { id: meant }) = Part::from_request_parts(parts, app).await?;
         let looks = matches!(parts.method, Method::GET | Method::HEAD);
         find(app, caller, meant, looks).await.map(Named)
     }

@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::tell::word;
+use crate::tell::state_of;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Call {
@@ -128,7 +128,7 @@ impl Levels {
         let mut levels = Levels { seq, ..Levels::default() };
         let (mut waiting, mut accepted, mut failed) = (0, 0, 0);
         for session in state.sessions.values() {
-            *levels.sessions.entry(word(&session.status(now).word)).or_default() += 1;
+            *levels.sessions.entry(state_of(session.status(now).word).to_string()).or_default() += 1;
             levels.live += u64::from(session.is_live());
             levels.queued += u64::from(is_queued(session));
             waiting += session.outbox.waiting.len() as u64 + session.outbox.under_way().count() as u64;

@@ -3,6 +3,9 @@
 //! Most people use the program. To embed it in your own, start with [`Orchestrator`] and [`run_as_helper`]; see
 //! `docs/embedding.md`. Everything else is public only for tests.
 
+#[macro_use]
+mod subcommands;
+
 pub mod cli;
 mod client;
 mod commands;

@@ -2,7 +2,7 @@
 
 use super::path::RequestPath;
 use super::{ApiCall, Client};
-use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, segment};
+use crate::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, segment};
 
 const CHECKS: &str = "/api/checks";
 
@@ -13,7 +13,7 @@ pub struct CheckRunQuery {
     pub pull: Option<String>,
     /// The name of the check.
     pub check: Option<String>,
-    pub state: Option<String>,
+    pub state: Option<CheckRunState>,
     pub limit: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl Client {
             .with("project", query.project.as_ref())
             .with("pull", query.pull.as_ref())
             .with("check", query.check.as_ref())
-            .with("state", query.state.as_ref())
+            .with("state", query.state)
             .with("limit", query.limit);
         self.get(path)
     }

@@ -2,7 +2,7 @@
 
 use super::path::{ItemName, RequestPath};
 use super::{ApiCall, Client};
-use crate::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment};
+use crate::{ImportOrder, Imported, Issue, IssueEdit, IssueStateFilter, Issues, NewIssue, NewIssueComment};
 
 const ISSUES: &str = "/api/issues";
 
@@ -10,8 +10,8 @@ const ISSUES: &str = "/api/issues";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueQuery {
     pub project: Option<String>,
-    /// `open` (the default), `closed` or `all`.
-    pub state: Option<String>,
+    /// By default `open`.
+    pub state: Option<IssueStateFilter>,
     /// Labels separated by commas; an issue must have all of them.
     pub label: Option<String>,
     pub assignee: Option<String>,
@@ -24,7 +24,7 @@ impl Client {
     pub fn issues(&self, query: &IssueQuery) -> ApiCall<'_, Issues> {
         let path = RequestPath::new(ISSUES)
             .with("project", query.project.as_ref())
-            .with("state", query.state.as_ref())
+            .with("state", query.state)
             .with("label", query.label.as_ref())
             .with("assignee", query.assignee.as_ref())
             .with("text", query.text.as_ref())

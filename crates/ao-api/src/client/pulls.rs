@@ -4,7 +4,8 @@ use super::path::{ItemName, RequestPath};
 use super::{ApiCall, Client};
 use crate::{
     Claim, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PolicyShown,
-    PolicyVerdict, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
+    PolicyVerdict, PullDetail, PullEdit, PullStateFilter, Pulls, Resolve, Reviewed, ReviewerWish, Spawned,
+    segment,
 };
 
 const PULLS: &str = "/api/pulls";
@@ -13,8 +14,8 @@ const PULLS: &str = "/api/pulls";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullQuery {
     pub project: Option<String>,
-    /// `open` (the default), `merged`, `closed` or `all`.
-    pub state: Option<String>,
+    /// By default `open`.
+    pub state: Option<PullStateFilter>,
     pub session: Option<String>,
     pub head: Option<String>,
     pub base: Option<String>,
@@ -28,7 +29,7 @@ impl Client {
     pub fn pulls(&self, query: &PullQuery) -> ApiCall<'_, Pulls> {
         let path = RequestPath::new(PULLS)
             .with("project", query.project.as_ref())
-            .with("state", query.state.as_ref())
+            .with("state", query.state)
             .with("session", query.session.as_ref())
             .with("head", query.head.as_ref())
             .with("base", query.base.as_ref())

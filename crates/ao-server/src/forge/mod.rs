@@ -120,19 +120,6 @@ pub(crate) async fn owner(app: &App, id: &PullId) -> Result<Option<SessionId>, F
     Ok(app.handle.view(move |state| state.pulls.get(&id).and_then(|pull| pull.owner)).await?)
 }
 
-// ── words ──
-
-/// Parses one of several known values, or returns the problem with the valid ones.
-pub(crate) fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
-    if let Some((_, it)) = known.iter().find(|(word, _)| *word == given) {
-        return Ok(*it);
-    }
-    let shown: String = given.chars().take(100).collect();
-    let mut problem = Problem::new(422, "invalid", format!("`{shown}` is no {what}"));
-    problem.candidates = known.iter().map(|(word, _)| (*word).to_owned()).collect();
-    Err(problem.into())
-}
-
 pub(crate) fn invalid(title: &str) -> Failure {
     Problem::new(422, "invalid", title).into()
 }

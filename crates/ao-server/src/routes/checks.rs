@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
+use ao_api::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
 use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, ScmError};
 use axum::Json;
 use axum::extract::State;
@@ -13,13 +13,12 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::IntoParams;
 
-use super::pulls::Within;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part};
-use crate::forge::{allow, among, invalid, one_of, owner, project, projects, pull_meant, see};
+use crate::extract::{Asked, Given, Part, Within};
+use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
 use crate::problem::{Failure, forbidden};
-use crate::tell;
+use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
@@ -39,21 +38,11 @@ pub(super) struct Which {
     pull: Option<String>,
     /// Only those of the check with this name.
     check: Option<String>,
-    /// `queued`, `running`, `passed`, `failed`, `skipped`, `cancelled` or `broken`.
-    state: Option<String>,
+    /// Only those in this state.
+    state: Option<CheckRunState>,
     /// The maximum number; 100 by default, at most 10,000.
     limit: Option<usize>,
 }
-
-const STATES: &[(&str, RunState)] = &[
-    ("queued", RunState::Queued),
-    ("running", RunState::Running),
-    ("passed", RunState::Passed),
-    ("failed", RunState::Failed),
-    ("skipped", RunState::Skipped),
-    ("cancelled", RunState::Cancelled),
-    ("broken", RunState::Broken),
-];
 
 /// Lists runs of checks, the newest first.
 #[utoipa::path(get, path = "/api/checks", tag = "checks", params(Which), responses((status = 200, body = CheckRuns)))]
@@ -62,10 +51,9 @@ pub(super) async fn list(
     caller: Caller,
     Asked(which): Asked<Which>,
 ) -> Result<Json<CheckRuns>, Failure> {
-    let state = match &which.state {
-        Some(word) => Some(one_of("state of a run", word, STATES)?),
-        None => None,
-    };
+    let state = which.state.map(|state| {
+        same_name!(state, CheckRunState => RunState: Queued, Running, Passed, Failed, Skipped, Cancelled, Broken)
+    });
     let (within, pull) = match &which.pull {
         Some(meant) => {
             let pull = pull_meant(&app, &caller, meant, which.project.as_deref()).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{Restore, Resume, Session, Stop};
+use ao_api::{BudgetKind, Restore, Resume, Session, Stop};
 use ao_core::budget::{BudgetInput, SpendLimits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
@@ -12,7 +12,7 @@ use axum::extract::State;
 use super::sessions::look;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Named, Perhaps};
+use crate::extract::{Named, Perhaps, SessionName};
 use crate::problem::Failure;
 
 type Answer = Result<Json<Session>, Failure>;
@@ -20,7 +20,7 @@ type Answer = Result<Json<Session>, Failure>;
 /// Ends a session. Its work is kept.
 #[utoipa::path(
     delete, path = "/api/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
@@ -30,7 +30,7 @@ pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(sessi
 /// Ends a session, with a reason. Its work is kept; with `cleanup`, its workspace is removed if nothing would be lost.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/stop", tag = "sessions", request_body = Stop,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn stop(
@@ -48,7 +48,7 @@ pub(super) async fn stop(
 /// Pauses a session: it gets no further turn until it is resumed.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/pause", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
@@ -59,7 +59,7 @@ pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(ses
 /// Resumes a session, with higher limits if a budget is spent: its own, or with `of` a shared one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/resume", tag = "sessions", request_body = Resume,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn resume(
@@ -75,22 +75,27 @@ pub(super) async fn resume(
     let named = usd.is_some() || tokens.is_some() || turns.is_some() || seconds.is_some();
     let micros = usd.map(|usd| (usd * 1e6).round() as u64);
     let limits = named.then_some(SpendLimits { micros, tokens, turns, seconds });
-    if let Some(of) = of.filter(|of| of != "session") {
-        raise(&app, session.id, &of, limits).await?;
+    if let Some(of) = of.filter(|of| *of != BudgetKind::Session) {
+        raise(&app, session.id, of, limits).await?;
         return Ok(Json(look(&app, session.id).await?));
     }
     tell(&app, session.id, SessionInput::Resume { limits }).await
 }
 
 /// Sets another limit for a shared budget of a session.
-async fn raise(app: &App, session: SessionId, of: &str, limits: Option<SpendLimits>) -> Result<(), Failure> {
+async fn raise(
+    app: &App,
+    session: SessionId,
+    of: BudgetKind,
+    limits: Option<SpendLimits>,
+) -> Result<(), Failure> {
     let shared = app
         .handle
         .view(move |state| state.sessions.get(&session).map(|session| state.budgets_of(session)))
         .await?
         .unwrap_or_default();
-    let Some(budget) = shared.into_iter().find(|budget| budget.word() == of) else {
-        let title = format!("`{}` is no budget of this session", ao_core::text::sanitise(of));
+    let Some(budget) = shared.into_iter().find(|budget| crate::tell::scope(budget) == of) else {
+        let title = format!("`{}` is no budget of this session", of);
         return Err(ao_api::Problem::new(422, "invalid", title)
             .hint("there is `session`, `task` if it has an issue, `project`, `project-day` and `day`")
             .into());
@@ -108,7 +113,7 @@ async fn raise(app: &App, session: SessionId, of: &str, limits: Option<SpendLimi
 /// Retries the failed set-up of a session.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/retry", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
@@ -119,7 +124,7 @@ pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) ->
 /// configured now, or in another one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/restore", tag = "sessions", request_body = Restore,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn restore(

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{
-    ChannelTest, ConfigShown, Daemon, Health, NotifyChannel, NotifyTest, Problem, Reloaded, Stopping,
+    ChannelTest, ConfigShown, Daemon, Health, HealthStatus, NoticePriority, NotifyChannel, NotifyTest,
+    Problem, Reloaded, Stopping,
 };
 use ao_core::notice::NoticeLevel;
 use axum::Json;
@@ -16,13 +17,13 @@ use crate::app::App;
 use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
 use crate::problem::Failure;
-use crate::tell;
+use crate::tell::{self, same_name};
 
 /// Reports that the daemon is there. Needs no authentication.
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
 pub(super) async fn healthz(State(app): State<Arc<App>>) -> Json<Health> {
-    let status = if app.stop.is_cancelled() { "stopping" } else { "ok" };
-    Json(Health { status: status.into(), version: app.about().version })
+    let status = if app.stop.is_cancelled() { HealthStatus::Stopping } else { HealthStatus::Ok };
+    Json(Health { status, version: app.about().version })
 }
 
 /// Returns metrics in the OpenMetrics format.
@@ -115,16 +116,8 @@ pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
-    let level = match &test.level {
-        None => NoticeLevel::Info,
-        Some(word) => {
-            let known = tell::daemon::LEVELS.iter().find(|(known, _)| known == word);
-            known.map(|(_, level)| *level).ok_or_else(|| {
-                Problem::new(422, "unknown-level", format!("there is no level `{word}`"))
-                    .hint("there are `urgent`, `action`, `warning` and `info`")
-            })?
-        }
-    };
+    let level = test.level.unwrap_or(NoticePriority::Info);
+    let level = same_name!(level, NoticePriority => NoticeLevel: Urgent, Action, Warning, Info);
     let tried = app.daemon.notify_test(&test.channels, level).await?;
     Ok(Json(tried.into_iter().map(tell::daemon::channel_test).collect()))
 }

@@ -7,10 +7,9 @@ use ao_core::hook::HookPoint;
 use axum::Json;
 use axum::extract::State;
 
-use super::pulls::Within;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Asked, Part, Perhaps, find};
+use crate::extract::{Asked, Part, Perhaps, Within, find};
 use crate::problem::Failure;
 use crate::tell;
 

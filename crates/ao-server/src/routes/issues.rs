@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment, Problem};
+use ao_api::{
+    ImportOrder, ImportSource, Imported, Issue, IssueEdit, IssueStateFilter, Issues, NewIssue,
+    NewIssueComment, OpenState,
+};
 use ao_core::{ProjectId, TaskId};
 use ao_daemon::looks::{ImportFormat, Outcome, TaskReceiver};
 use ao_ports::{NewTask, TaskEdit, TaskFilter, TaskSeen};
@@ -12,13 +15,13 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::pulls::{Within, labels};
+use super::pulls::labels;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part};
-use crate::forge::{allow, among, author, invalid, issue_key, issue_meant, one_of, project, projects};
+use crate::extract::{Asked, Given, IssueCall, IssueName, Within};
+use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
 use crate::problem::Failure;
-use crate::tell;
+use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
@@ -30,8 +33,8 @@ const LISTED_MOST: usize = 10_000;
 pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
-    /// `open` (the default), `closed` or `all`.
-    state: Option<String>,
+    /// By default `open`.
+    state: Option<IssueStateFilter>,
     /// Only those with all of these labels, separated by commas.
     label: Option<String>,
     assignee: Option<String>,
@@ -48,8 +51,11 @@ pub(super) async fn list(
     caller: Caller,
     Asked(which): Asked<Which>,
 ) -> Result<Json<Issues>, Failure> {
-    let states = [("open", Some(false)), ("closed", Some(true)), ("all", None)];
-    let closed = one_of("state of issues", which.state.as_deref().unwrap_or("open"), &states)?;
+    let closed = match which.state.unwrap_or(IssueStateFilter::Open) {
+        IssueStateFilter::Open => Some(false),
+        IssueStateFilter::Closed => Some(true),
+        IssueStateFilter::All => None,
+    };
     let within = projects(&app, &caller, which.project.as_deref())?;
     let limit = which.limit.unwrap_or(LISTED).clamp(1, LISTED_MOST);
     let filter = TaskFilter {
@@ -117,16 +123,10 @@ pub(super) async fn add(
 /// Returns one issue, with its comments.
 #[utoipa::path(
     get, path = "/api/issues/{id}", tag = "issues",
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 200, body = Issue)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<Issue>, Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+pub(super) async fn show(IssueCall { app, id, .. }: IssueCall) -> Result<Json<Issue>, Failure> {
     let seen = app.daemon.looks.tracker(&id.project)?.task(&id).await?;
     Ok(Json(told(&app, seen).await?))
 }
@@ -134,26 +134,18 @@ pub(super) async fn show(
 /// Changes an issue, closes it or opens it again.
 #[utoipa::path(
     patch, path = "/api/issues/{id}", tag = "issues", request_body = IssueEdit,
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 200, body = Issue)),
 )]
 pub(super) async fn edit(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    IssueCall { app, caller, id }: IssueCall,
     Given(edit): Given<IssueEdit>,
 ) -> Result<Json<Issue>, Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::EditIssue(&id.project))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("an issue has a title"));
     }
     may_label(&app, &caller, &id.project, &edit.add_labels).await?;
-    let closed = match &edit.state {
-        Some(state) => Some(one_of("state to set", state, &[("open", false), ("closed", true)])?),
-        None => None,
-    };
     let order = TaskEdit {
         title: edit.title,
         body: edit.body,
@@ -163,7 +155,7 @@ pub(super) async fn edit(
         add_blocked_by: keys(&id.project, &edit.add_blocked_by)?,
         remove_blocked_by: keys(&id.project, &edit.remove_blocked_by)?,
         assignee: edit.assignee.map(|assignee| Some(assignee).filter(|assignee| !assignee.is_empty())),
-        closed,
+        closed: edit.state.map(|state| state == OpenState::Closed),
     };
     let tracker = app.daemon.looks.tracker(&id.project)?;
     let editing = app.clone();
@@ -178,17 +170,13 @@ pub(super) async fn edit(
 /// Comments on an issue.
 #[utoipa::path(
     post, path = "/api/issues/{id}/comments", tag = "issues", request_body = NewIssueComment,
-    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    params(IssueName, Within),
     responses((status = 201, description = "The issue with its comments", body = Issue)),
 )]
 pub(super) async fn comment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    IssueCall { app, caller, id }: IssueCall,
     Given(new): Given<NewIssueComment>,
 ) -> Result<(StatusCode, Json<Issue>), Failure> {
-    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::CommentIssue(&id))?;
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
@@ -218,16 +206,7 @@ pub(super) async fn import(
     allow(&caller, Deed::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);
-    let format = match order.format.as_str() {
-        "markdown" => ImportFormat::Markdown,
-        "github" => ImportFormat::GitHub,
-        other => {
-            let what = format!("`{other}` is no format that issues come in");
-            return Err(Problem::new(400, "bad-format", what)
-                .hint("there are `markdown` and `github`")
-                .into());
-        }
-    };
+    let format = same_name!(order.format, ImportSource => ImportFormat: Markdown, GitHub);
     let importing = app.clone();
     app.to_the_end(async move {
         let looks = &importing.daemon.looks;

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_api::{Claim, MergeDone, MergeWish, Problem, PullDetail};
+use ao_api::{Claim, MergeDone, MergeMethod, MergeWish, Problem, PullDetail};
 use ao_core::policy::MergeRule;
 use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
 use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
@@ -19,30 +19,24 @@ use ao_ports::{MergeOrder, MergeOutcome, Scm};
 use axum::Json;
 use axum::extract::State;
 
-use super::pulls::{Within, is_over, told};
+use super::pulls::{is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{allow, can_merge, invalid, one_of, owner, pull_meant, see};
+use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find};
+use crate::forge::{allow, can_merge, invalid, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden, stopping};
+use crate::tell::same_name;
 
 /// Assigns a pull request to a session, or to none.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/claim", tag = "pulls", request_body = Claim,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
 pub(super) async fn claim(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(claim): Given<Claim>,
 ) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Answer(&id.project))?;
     let session = match claim.session {
         Some(meant) => Some(claimer(&app, &caller, meant, &id).await?),
@@ -104,10 +98,7 @@ pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId)
 /// Merges a pull request, if nothing prevents it. The result is checked first, and exactly that is merged.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/merge", tag = "pulls", request_body = MergeWish,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses(
         (status = 200, description = "It is merged", body = MergeDone),
         (status = 409, description = "Something stands in the way: `blockers` says what", body = Problem),
@@ -122,10 +113,8 @@ pub(super) async fn merge(
 ) -> Result<Json<MergeDone>, Failure> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    let strategy = match wish.strategy.as_deref() {
-        Some(word) => Some(one_of("way to merge", word, STRATEGIES)?),
-        None => None,
-    };
+    let strategy =
+        wish.strategy.map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));
     let scm = app.daemon.looks.scm(&id.project)?;
     can_merge(&*scm, !wish.anyway)?;
     let facts = see(&app, &id).await?;
@@ -158,12 +147,6 @@ pub(super) async fn merge(
     };
     Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
 }
-
-const STRATEGIES: &[(&str, LandingStrategy)] = &[
-    ("squash", LandingStrategy::Squash),
-    ("merge", LandingStrategy::Merge),
-    ("rebase", LandingStrategy::Rebase),
-];
 
 /// A reason not to merge.
 struct Blocker {

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::sessions::{gone, look};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Given, Named};
+use crate::extract::{Given, Named, SessionName};
 use crate::problem::Failure;
 use crate::tell;
 
@@ -24,7 +24,7 @@ const WAIT_MOST: u32 = 300;
 /// Lists the messages of a session that are undelivered or were given up.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/messages", tag = "messages",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Messages)),
 )]
 pub(super) async fn list(
@@ -41,7 +41,7 @@ pub(super) async fn list(
 /// Sends a message to an agent. With `waitSeconds`, responds once the agent has taken it or it was given up.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/message", tag = "messages", request_body = NewMessage,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses(
         (status = 200, description = "It was accepted, or given up: `message.state` says which", body = MessageSent),
         (status = 202, description = "It is on its way", body = MessageSent),
@@ -87,7 +87,7 @@ pub(super) async fn send(
 /// Answers an open question of a session, and no other one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/answer", tag = "messages", request_body = Answer,
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn answer(

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::extract::{Asked, Named};
+use crate::extract::{Asked, Named, SessionName};
 use crate::problem::Failure;
 use crate::tell;
 
@@ -41,10 +41,7 @@ pub(super) struct Piece {
 /// Returns a part of the output of a session's program, as text.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/output", tag = "output",
-    params(
-        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
-        Piece,
-    ),
+    params(SessionName, Piece),
     responses((status = 200, body = Output)),
 )]
 pub(super) async fn output(
@@ -84,7 +81,7 @@ pub(super) async fn output(
 /// Returns the output of the set-up commands of a session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/setup-log", tag = "output",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
 pub(super) async fn setup_log(

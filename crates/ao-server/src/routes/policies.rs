@@ -11,29 +11,19 @@ use ao_core::reaction::ReactionAction;
 use axum::Json;
 use axum::extract::State;
 
-use super::pulls::Within;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Part};
-use crate::forge::{allow, project, pull_meant, see};
+use crate::extract::{Asked, PullCall, PullName, Within};
+use crate::forge::{allow, project, see};
 use crate::problem::Failure;
 
 /// Returns the verdict of the project's policy on a pull request: every rule with its evidence, and advice.
 #[utoipa::path(
     get, path = "/api/pulls/{id}/policy", tag = "policies",
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PolicyVerdict)),
 )]
-pub(super) async fn of_pull(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<PolicyVerdict>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+pub(super) async fn of_pull(PullCall { app, caller, id }: PullCall) -> Result<Json<PolicyVerdict>, Failure> {
     allow(&caller, Deed::Read(&id.project))?;
     let facts = see(&app, &id).await?;
     // A pull request that was closed before the engine knew it is judged by the look alone.

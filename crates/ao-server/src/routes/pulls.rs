@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_api::{Diff, Problem, Pull, PullDetail, PullEdit, Pulls};
+use ao_api::{Diff, OpenState, Problem, Pull, PullDetail, PullEdit, PullStateFilter, Pulls};
 use ao_core::pull::Pull as Known;
 use ao_core::session::Session;
 use ao_core::{ProjectId, PullId, SessionId, State as Everything};
@@ -17,24 +17,15 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, find_among};
-use crate::forge::{allow, among, detail, invalid, one_of, owner, projects, pull_meant, see};
+use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find_among};
+use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
 use crate::problem::Failure;
-use crate::tell;
+use crate::tell::{self, same_name};
 
 const LISTED: usize = 1000;
 const LISTED_MOST: usize = 10_000;
 const DIFF: usize = 1024 * 1024;
 const DIFF_MOST: usize = 16 * 1024 * 1024;
-
-/// The project in which a name or a number is searched.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Within {
-    /// Only in this project. By default an agent's own; otherwise any.
-    pub(super) project: Option<String>,
-}
 
 /// A filter for pull requests.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -43,8 +34,8 @@ pub(super) struct Within {
 pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
-    /// `open` (the default), `merged`, `closed` or `all`.
-    state: Option<String>,
+    /// By default `open`.
+    state: Option<PullStateFilter>,
     /// Only those of this session.
     session: Option<String>,
     /// Only those from this branch.
@@ -65,7 +56,8 @@ pub(super) async fn list(
     caller: Caller,
     Asked(which): Asked<Which>,
 ) -> Result<Json<Pulls>, Failure> {
-    let state = one_of("state of pull requests", which.state.as_deref().unwrap_or("open"), STATES)?;
+    let state = which.state.unwrap_or(PullStateFilter::Open);
+    let state = same_name!(state, PullStateFilter => PullFilterState: Open, Merged, Closed, All);
     let within = projects(&app, &caller, which.project.as_deref())?;
     let session = match &which.session {
         Some(meant) => Some(session_meant(&app, &caller, meant).await?),
@@ -97,13 +89,6 @@ pub(super) async fn list(
     });
     Ok(Json(told.await?))
 }
-
-const STATES: &[(&str, PullFilterState)] = &[
-    ("open", PullFilterState::Open),
-    ("merged", PullFilterState::Merged),
-    ("closed", PullFilterState::Closed),
-    ("all", PullFilterState::All),
-];
 
 fn open_ones(
     state: &Everything,
@@ -147,19 +132,10 @@ async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<S
 /// Returns one pull request, with its reviews and the reasons against a merge.
 #[utoipa::path(
     get, path = "/api/pulls/{id}", tag = "pulls",
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+pub(super) async fn show(PullCall { app, id, .. }: PullCall) -> Result<Json<PullDetail>, Failure> {
     let scm = app.daemon.looks.scm(&id.project)?;
     Ok(Json(told(&app, &*scm, &id).await?))
 }
@@ -167,28 +143,17 @@ pub(super) async fn show(
 /// Changes a pull request: title, description, base, draft state, open or closed.
 #[utoipa::path(
     patch, path = "/api/pulls/{id}", tag = "pulls", request_body = PullEdit,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
 pub(super) async fn edit(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(edit): Given<PullEdit>,
 ) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("a pull request has a title"));
     }
-    let closed = match &edit.state {
-        Some(state) => Some(one_of("state to set", state, &[("open", false), ("closed", true)])?),
-        None => None,
-    };
     let order = ao_ports::PullEdit {
         title: edit.title,
         body: edit.body,
@@ -196,7 +161,7 @@ pub(super) async fn edit(
         draft: edit.draft,
         add_labels: edit.add_labels.into_iter().collect(),
         remove_labels: edit.remove_labels.into_iter().collect(),
-        closed,
+        closed: edit.state.map(|state| state == OpenState::Closed),
     };
     let scm = app.daemon.looks.scm(&id.project)?;
     let editing = app.clone();
@@ -222,10 +187,7 @@ pub(super) struct Much {
 /// Returns the diff of a pull request, in git's format.
 #[utoipa::path(
     get, path = "/api/pulls/{id}/diff", tag = "pulls",
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Much,
-    ),
+    params(PullName, Much),
     responses((status = 200, body = Diff)),
 )]
 pub(super) async fn diff(
@@ -245,10 +207,7 @@ pub(super) async fn diff(
 fn cut(mut diff: String, limit: usize) -> Diff {
     let cut = diff.len() > limit;
     if cut {
-        let mut end = limit;
-        while !diff.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = diff.floor_char_boundary(limit);
         let lines = diff[..end].rfind('\n').map_or(end, |last| last + 1);
         diff.truncate(lines);
     }

@@ -9,10 +9,9 @@ use ao_engine::AskError;
 use axum::Json;
 use axum::extract::State;
 
-use super::pulls::Within;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part};
+use crate::extract::{Asked, Given, Part, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::Failure;
 use crate::tell;
@@ -58,7 +57,7 @@ pub(super) async fn add(
 /// Sets the priority of a queue entry.
 #[utoipa::path(
     patch, path = "/api/queue/{id}", tag = "queue", request_body = QueuePriority,
-    params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
+    params(PullName, Within),
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn prioritize(
@@ -76,7 +75,7 @@ pub(super) async fn prioritize(
 /// Removes an entry from the queue. Entries that were tested with it are tested again.
 #[utoipa::path(
     delete, path = "/api/queue/{id}", tag = "queue",
-    params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
+    params(PullName, Within),
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn remove(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{
-    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, Reviewed,
-    ReviewerWish, Spawned,
+    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, ReviewChoice,
+    Reviewed, ReviewerWish, Spawned, ThreadSide,
 };
 use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
@@ -13,36 +13,30 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::pulls::{Within, is_over, told};
+use super::pulls::{is_over, told};
 use super::sessions::{begin, look};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, Perhaps};
-use crate::forge::{allow, answer_place, author, invalid, one_of, owner, pull_meant, see, thread_meant};
+use crate::extract::{Asked, Given, Part, Perhaps, PullCall, PullName, Within};
+use crate::forge::{allow, answer_place, author, invalid, owner, pull_meant, see, thread_meant};
 use crate::problem::Failure;
+use crate::tell::same_name;
 
 /// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/comments", tag = "pulls", request_body = NewComment,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 201, body = Commented)),
 )]
 pub(super) async fn comment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewComment>,
 ) -> Result<(StatusCode, Json<Commented>), Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
     }
-    let side = side(new.side.as_deref())?;
+    let side = side(new.side);
     let scm = app.daemon.looks.scm(&id.project)?;
     let at = match (new.thread, new.path, new.line) {
         (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
@@ -68,20 +62,17 @@ pub(super) async fn comment(
 #[utoipa::path(
     patch, path = "/api/pulls/{id}/comments/{comment}", tag = "pulls", request_body = CommentEdit,
     params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        PullName,
         ("comment" = String, Path, description = "The id of the comment, or of the review"),
         Within,
     ),
     responses((status = 200, body = PullDetail)),
 )]
 pub(super) async fn edit_comment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part((meant, comment)): Part<(String, String)>,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
+    Part((_id, comment)): Part<(String, String)>,
     Given(edit): Given<CommentEdit>,
 ) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
     if edit.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
@@ -100,22 +91,19 @@ pub(super) async fn edit_comment(
 /// Submits a review. Its comments become threads. Only a person can approve.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/reviews", tag = "pulls", request_body = NewReview,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses((status = 201, body = Reviewed)),
 )]
 pub(super) async fn review(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewReview>,
 ) -> Result<(StatusCode, Json<Reviewed>), Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Review(&id))?;
-    let verdict = one_of("verdict", &new.verdict, VERDICTS)?;
+    let verdict = match new.verdict {
+        ReviewChoice::Approve => ReviewVerdict::Approved,
+        ReviewChoice::RequestChanges => ReviewVerdict::ChangesRequested,
+        ReviewChoice::Comment => ReviewVerdict::Commented,
+    };
     if verdict == ReviewVerdict::Approved {
         allow(&caller, Deed::Decide)?;
     }
@@ -142,42 +130,33 @@ pub(super) async fn review(
     .await
 }
 
-const VERDICTS: &[(&str, ReviewVerdict)] = &[
-    ("approve", ReviewVerdict::Approved),
-    ("request_changes", ReviewVerdict::ChangesRequested),
-    ("comment", ReviewVerdict::Commented),
-];
-
 fn review_comment(comment: NewReviewComment) -> Result<ReviewComment, Failure> {
     let NewReviewComment { path, line, side: given, body } = comment;
     if path.is_empty() || body.trim().is_empty() {
         return Err(invalid("a comment of a review has a path and says something"));
     }
-    Ok(ReviewComment { path, line, side: side(given.as_deref())?, body })
+    Ok(ReviewComment { path, line, side: side(given), body })
 }
 
-fn side(given: Option<&str>) -> Result<DiffSide, Failure> {
-    one_of("side of a diff", given.unwrap_or("new"), &[("new", DiffSide::New), ("old", DiffSide::Old)])
+fn side(given: Option<ThreadSide>) -> DiffSide {
+    same_name!(given.unwrap_or(ThreadSide::New), ThreadSide => DiffSide: Old, New)
 }
 
 /// Resolves a review thread, or opens it again.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/threads/{thread}/resolve", tag = "pulls", request_body = Resolve,
     params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        PullName,
         ("thread" = String, Path, description = "The thread's id, or that of a comment in it"),
         Within,
     ),
     responses((status = 200, body = PullDetail)),
 )]
 pub(super) async fn resolve(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part((meant, thread)): Part<(String, String)>,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
+    Part((_id, thread)): Part<(String, String)>,
     Perhaps(wish): Perhaps<Resolve>,
 ) -> Result<Json<PullDetail>, Failure> {
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -194,10 +173,7 @@ pub(super) async fn resolve(
 /// Starts a session that reviews a pull request at its current head, or returns the one that does so already.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = ReviewerWish,
-    params(
-        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        Within,
-    ),
+    params(PullName, Within),
     responses(
         (status = 201, description = "A new session", body = Spawned),
         (status = 200, description = "The one that reads this head already", body = Spawned),

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
+use ao_api::{
+    AgentRole, Explanation, NewSession, OriginalState, Problem, ReportedState, Session, SessionStatus,
+    Sessions, Spawned,
+};
 use ao_core::input::SpawnRequest;
-use ao_core::session::{SessionRole, StatusWord};
+use ao_core::session::{ClassicState, SessionRole, StatusWord};
 use ao_core::work::WorkView;
 use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
 use ao_daemon::spawn::SpawnDraft;
@@ -17,9 +20,9 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Named};
+use crate::extract::{Asked, Given, Named, SessionName};
 use crate::problem::{Failure, forbidden};
-use crate::tell;
+use crate::tell::{self, same_name};
 
 /// A filter for sessions.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -102,7 +105,7 @@ pub(super) async fn spawn(
         }
         wish.project_id.get_or_insert_with(|| agent.project.to_string());
     }
-    let order = app.daemon.spawn.order(draft(wish)?).await?;
+    let order = app.daemon.spawn.order(draft(wish)).await?;
     if let Caller::Session(agent) = &caller
         && (order.project != agent.project || order.role == SessionRole::Orchestrator)
     {
@@ -112,18 +115,8 @@ pub(super) async fn spawn(
 }
 
 /// Returns what the daemon is asked for.
-fn draft(new: NewSession) -> Result<SpawnDraft, Problem> {
-    let role = match new.role.as_deref() {
-        None => None,
-        Some("worker") => Some(SessionRole::Worker),
-        Some("orchestrator") => Some(SessionRole::Orchestrator),
-        Some("reviewer") => Some(SessionRole::Reviewer),
-        Some(other) => {
-            return Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
-                .hint("there are `worker`, `orchestrator` and `reviewer`"));
-        }
-    };
-    Ok(SpawnDraft {
+fn draft(new: NewSession) -> SpawnDraft {
+    SpawnDraft {
         project: new.project_id,
         issue: new.issue,
         title: new.title,
@@ -135,11 +128,11 @@ fn draft(new: NewSession) -> Result<SpawnDraft, Problem> {
         runtime: new.runtime,
         workspace: new.workspace,
         claim_pr: new.claim_pr,
-        role,
+        role: new.role.map(|role| same_name!(role, AgentRole => SessionRole: Worker, Orchestrator, Reviewer)),
         priority: new.priority,
         trust: new.trust,
         force: new.force,
-    })
+    }
 }
 
 /// Starts a session, or returns the existing one in its place.
@@ -163,7 +156,7 @@ pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode,
 /// Returns one session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn show(
@@ -186,10 +179,7 @@ pub(super) struct StateWords {
 /// Returns the state of a session in short.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/status", tag = "sessions",
-    params(
-        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
-        StateWords,
-    ),
+    params(SessionName, StateWords),
     responses((status = 200, body = SessionStatus)),
 )]
 pub(super) async fn status(
@@ -208,9 +198,12 @@ pub(super) async fn status(
             return Err(problem.into());
         }
     };
-    let mut status = tell::status(look(&app, session.id).await?);
-    if let Some(word) = StatusWord::of_word(&status.state).filter(|_| classic) {
-        status.state = tell::word(&word.classic());
+    let session = look(&app, session.id).await?;
+    let word = StatusWord::ALL.into_iter().find(|word| tell::state_of(*word) == session.status.state);
+    let mut status = tell::status(session);
+    if let Some(state) = word.filter(|_| classic).map(StatusWord::classic) {
+        let state = same_name!(state, ClassicState => OriginalState: Working, Waiting, Idle, Error);
+        status.state = ReportedState::Original(state);
     }
     Ok(Json(status))
 }
@@ -218,7 +211,7 @@ pub(super) async fn status(
 /// Explains the state of a session.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/explain", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(SessionName),
     responses((status = 200, body = Explanation)),
 )]
 pub(super) async fn explain(

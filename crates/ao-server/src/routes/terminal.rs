@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Asked, Named};
+use crate::extract::{Asked, Named, SessionName};
 use crate::problem::Failure;
 
 /// The maximum size of one input message: more than anyone types, enough to paste.
@@ -49,10 +49,7 @@ pub(super) struct How {
 /// Opens a terminal. The documentation describes the protocol.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/terminal", tag = "output",
-    params(
-        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
-        How,
-    ),
+    params(SessionName, How),
     responses((status = 101, description = "The connection is a WebSocket from here on")),
 )]
 pub(super) async fn terminal(

@@ -1,6 +1,6 @@
 //! Converts budgets to wire types: usage, limits and consequences. Unknown values stay absent.
 
-use ao_api::{Budgets, LimitedAccount, Limits, Spend};
+use ao_api::{BudgetKind, Budgets, LimitedAccount, Limits, Spend};
 use ao_core::budget::{self, BudgetScope, BudgetUsage};
 use ao_core::session::{HoldKind, Session};
 use ao_core::{State, Timestamp};
@@ -35,7 +35,7 @@ pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
 /// Converts the budgets that limit a session: its own and shared ones, as far as there is a limit.
 pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Vec<ao_api::Budget> {
     let own = ao_api::Budget {
-        scope: "session".into(),
+        scope: BudgetKind::Session,
         of: Some(session.spec.name.clone()),
         spend: spend(session, now),
         partly_unknown: false,
@@ -48,13 +48,18 @@ pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Ve
     std::iter::once(own).chain(wider).filter(|budget| budget.limits != Limits::default()).collect()
 }
 
+/// Returns the kind of a shared budget.
+pub(crate) fn scope(budget: &BudgetScope) -> BudgetKind {
+    same_name!(budget, BudgetScope => BudgetKind: Task, Project, ProjectDay, Day)
+}
+
 fn shared(state: &State, budget: &BudgetScope, now: Timestamp) -> ao_api::Budget {
     let nothing = BudgetUsage::default();
     let usage = state.budget_usage.get(budget).unwrap_or(&nothing);
     let spent = usage.spent_at(now);
     let today = usage.spent == spent;
     ao_api::Budget {
-        scope: budget.word().into(),
+        scope: scope(budget),
         of: match budget {
             BudgetScope::Task(task) => Some(task.to_string()),
             other => other.project().map(ToString::to_string),

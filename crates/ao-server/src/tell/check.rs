@@ -1,8 +1,9 @@
 //! Converts runs of checks to wire types.
 
-use ao_ports::{CheckRun, FailureItem, FailureReport, LogPart};
+use ao_api::{CheckRunState, FailureItemKind};
+use ao_ports::{CheckRun, FailureItem, FailureKind, FailureReport, LogPart, RunState};
 
-use super::{time, word};
+use super::time;
 
 pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
     ao_api::CheckRun {
@@ -16,7 +17,9 @@ pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
         base: run.base.as_ref().map(ToString::to_string),
         tree: run.tree.clone(),
         ahead: run.ahead.iter().map(ToString::to_string).collect(),
-        state: word(&run.state),
+        state: same_name!(
+            run.state, RunState => CheckRunState: Queued, Running, Passed, Failed, Skipped, Cancelled, Broken
+        ),
         why: run.why.clone(),
         exit_code: run.exit_code,
         queued_at: time(run.queued_at),
@@ -31,7 +34,7 @@ pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
 
 fn failure(failure: &FailureReport) -> ao_api::CheckFailure {
     let item = |item: &FailureItem| ao_api::FailureItem {
-        kind: word(&item.kind),
+        kind: same_name!(item.kind, FailureKind => FailureItemKind: Test, Error),
         name: item.name.clone(),
         message: item.message.clone(),
         path: item.path.clone(),

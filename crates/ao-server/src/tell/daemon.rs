@@ -2,12 +2,12 @@
 
 use ao_api::{
     ChannelTest, Check, Checks, Cleanup, Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines,
-    Conflicts, Decision, Hook, HookLog, HookResult, HookTested, Imported, ImportedIssue, LeftOut,
-    NotifyChannel, Output, Project, TreeReport, TreeWork,
+    ConflictSource, Conflicts, Decision, Hook, HookLog, HookResult, HookTested, HookTrigger, ImportOutcome,
+    Imported, ImportedIssue, LeftOut, NotifyChannel, Output, Project, TreeReport, TreeWork,
 };
 use ao_core::ProjectId;
 use ao_core::forecast::ClashSide;
-use ao_core::notice::NoticeLevel;
+use ao_core::hook::HookPoint;
 use ao_daemon::channels::{ChannelReport, ChannelTrial};
 use ao_daemon::cleanup::{self, CleanupReport, TreeDecision};
 use ao_daemon::config::{KnownProject, ProjectChecks};
@@ -16,17 +16,10 @@ use ao_daemon::jobs::{self, HookTrial};
 use ao_daemon::looks::{ImportResult, Outcome};
 use ao_daemon::terminals::OutputPiece;
 
-use super::time;
+use super::{priority, time};
 
 /// How long a check may take that is proposed and not configured.
 const PROPOSED_TIMEOUT: u64 = 30 * 60;
-
-pub(crate) const LEVELS: [(&str, NoticeLevel); 4] = [
-    ("urgent", NoticeLevel::Urgent),
-    ("action", NoticeLevel::Action),
-    ("warning", NoticeLevel::Warning),
-    ("info", NoticeLevel::Info),
-];
 
 /// A project as it is configured. What the engine knows of it is filled in by the caller.
 pub(crate) fn project(id: &ProjectId, known: &KnownProject) -> Project {
@@ -78,12 +71,7 @@ pub(crate) fn imported(results: Vec<ImportResult>) -> Imported {
     let issues = results.into_iter().map(|made| ImportedIssue {
         id: made.task.map(|task| task.to_string()),
         title: made.title,
-        result: match made.outcome {
-            Outcome::Made => "made",
-            Outcome::Known => "known",
-            Outcome::WouldBeMade => "would_be_made",
-        }
-        .to_owned(),
+        result: same_name!(made.outcome, Outcome => ImportOutcome: Made, Known, WouldBeMade),
     });
     Imported { issues: issues.collect() }
 }
@@ -96,7 +84,10 @@ pub(crate) fn output(piece: OutputPiece) -> Output {
 pub(crate) fn hook((project, hook): (ProjectId, ao_core::hook::Hook)) -> Hook {
     Hook {
         project_id: project.to_string(),
-        point: hook.point.to_string(),
+        point: same_name!(
+            hook.point, HookPoint => HookTrigger: BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated,
+            ChecksCompleted, ReviewReceived, BeforeMerge, Merged, SessionEnded
+        ),
         timeout_seconds: hook.timeout.as_secs(),
         may_object: hook.point.may_object(),
         command: hook.command,
@@ -126,9 +117,10 @@ pub(crate) fn hook_tested(trial: HookTrial) -> HookTested {
 
 pub(crate) fn notify_channel(report: ChannelReport) -> NotifyChannel {
     let at = |at: ao_core::Timestamp| ao_api::Timestamp::from_millisecond(at.0).ok();
-    let levels = LEVELS.iter().filter(|(_, level)| report.levels.contains(level));
+    // The highest first.
+    let levels = report.levels.iter().rev().map(|level| priority(*level));
     NotifyChannel {
-        levels: levels.map(|(word, _)| (*word).to_owned()).collect(),
+        levels: levels.collect(),
         channel: report.channel,
         plugin: report.plugin,
         target: report.target,
@@ -159,11 +151,7 @@ fn tree(tree: cleanup::TreeReport) -> TreeReport {
         path: tree.path,
         bytes: tree.bytes,
         ignored_bytes: tree.ignored_bytes,
-        decision: match tree.decision {
-            TreeDecision::Remove => Decision::Remove,
-            TreeDecision::Clean => Decision::Clean,
-            TreeDecision::Keep => Decision::Keep,
-        },
+        decision: same_name!(tree.decision, TreeDecision => Decision: Remove, Clean, Keep),
         reasons: tree.reasons,
         can_discard: tree.can_discard,
         work: tree.work.map(|work| TreeWork {
@@ -189,11 +177,7 @@ pub(crate) fn conflicts(project: &ProjectId, report: ForecastReport) -> Conflict
 
 fn branch(branch: ForecastBranch) -> ConflictBranch {
     ConflictBranch {
-        kind: match branch.side {
-            ClashSide::Session(_) => "session",
-            ClashSide::Pull(_) => "pull",
-        }
-        .into(),
+        kind: same_name!(branch.side, ClashSide => ConflictSource: Session, Pull),
         name: branch.name,
         branch: branch.branch,
         title: branch.title,

@@ -1,18 +1,21 @@
 //! Explains the state of a session: every rule, every signal, and which of them decided.
 
-use ao_api::{Explanation, Incident, Queue, Rule, Signal};
-use ao_core::evidence::{self, AgentActivity, Confidence, Evidence, Judgement, Reading, judge};
+use ao_api::{
+    EvidenceRule, EvidenceSource, Explanation, Incident, IncidentLevel, Queue, Rule, SessionPhase,
+    SessionState, Signal, SignalConfidence, SignalReading,
+};
+use ao_core::evidence::{Confidence, Evidence, Judgement, JudgementRule, Reading, SignalSource, judge};
 use ao_core::incident::{EscalationLevel, Subject};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{Phase, Session, StatusWord};
 use ao_core::{State, Timestamp};
 
 use super::session::{holds, status_of};
-use super::{messages, time, word};
+use super::{messages, time};
 
 /// The rules in the order in which they are tried.
-const RULES: [evidence::JudgementRule; 13] = {
-    use evidence::JudgementRule::*;
+const RULES: [JudgementRule; 13] = {
+    use JudgementRule::*;
     [
         ExitSeen,
         DialogOpen,
@@ -38,13 +41,19 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         id: session.id.to_string(),
         name: session.spec.name.clone(),
         status: status_of(state, session, now),
-        phase: phase(&session.phase).into(),
+        phase: same_name!(
+            session.phase, Phase => SessionPhase: Queued, Preparing, SetupFailed, Starting, Running, Stopping,
+            Retrying, Exited, Resting, Ended
+        ),
         rules: RULES
             .iter()
             .map(|rule| Rule {
-                rule: word(rule),
+                rule: same_name!(
+                    rule, JudgementRule => EvidenceRule: ExitSeen, DialogOpen, SaidBlocked, LoggedOut, LimitInForce,
+                    ProbeFailed, LimitOver, TurnEnded, TurnRunning, BusyButQuiet, WorkUnconfirmed, JustStarted, NoEvidence
+                ),
                 meaning: rule.to_string(),
-                says: says(*rule).to_string(),
+                says: says(*rule),
                 won: decides && *rule == judgement.rule,
             })
             .collect(),
@@ -58,33 +67,18 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
     }
 }
 
-fn phase(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::Queued { .. } => "queued",
-        Phase::Preparing { .. } => "preparing",
-        Phase::SetupFailed { .. } => "setup_failed",
-        Phase::Starting { .. } => "starting",
-        Phase::Running { .. } => "running",
-        Phase::Stopping { .. } => "stopping",
-        Phase::Retrying { .. } => "retrying",
-        Phase::Exited { .. } => "exited",
-        Phase::Resting { .. } => "resting",
-        Phase::Ended { .. } => "ended",
-    }
-}
-
 /// Returns the state that a rule yields.
-fn says(rule: evidence::JudgementRule) -> AgentActivity {
-    use evidence::JudgementRule::*;
+fn says(rule: JudgementRule) -> SessionState {
+    use JudgementRule::*;
     match rule {
-        ExitSeen => AgentActivity::Exited,
-        DialogOpen => AgentActivity::NeedsInput,
-        SaidBlocked | LoggedOut => AgentActivity::Blocked,
-        LimitInForce => AgentActivity::RateLimited,
-        LimitOver | TurnEnded => AgentActivity::Idle,
-        TurnRunning | BusyButQuiet => AgentActivity::Working,
-        JustStarted => AgentActivity::Starting,
-        ProbeFailed | WorkUnconfirmed | NoEvidence => AgentActivity::Unknown,
+        ExitSeen => SessionState::Exited,
+        DialogOpen => SessionState::NeedsInput,
+        SaidBlocked | LoggedOut => SessionState::Blocked,
+        LimitInForce => SessionState::RateLimited,
+        LimitOver | TurnEnded => SessionState::Idle,
+        TurnRunning | BusyButQuiet => SessionState::Working,
+        JustStarted => SessionState::Starting,
+        ProbeFailed | WorkUnconfirmed | NoEvidence => SessionState::Unknown,
     }
 }
 
@@ -95,10 +89,12 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
         .map(|signal| {
             let (reading, detail) = read(&signal.reading, now);
             let told = Signal {
-                source: word(&signal.source),
-                reading: reading.into(),
+                source: same_name!(
+                    signal.source, SignalSource => EvidenceSource: Protocol, Hook, Transcript, Terminal, Process
+                ),
+                reading,
                 detail,
-                confidence: word(&signal.confidence),
+                confidence: same_name!(signal.confidence, Confidence => SignalConfidence: Low, Medium, High),
                 at: time(signal.at),
                 age_seconds: now.since(signal.at).as_secs(),
                 decided: decided
@@ -109,10 +105,10 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
         .collect();
     if let Some(typed) = evidence.human_typed {
         let told = Signal {
-            source: "person".into(),
-            reading: "typed".into(),
+            source: EvidenceSource::Person,
+            reading: SignalReading::Typed,
             detail: "somebody typed into the terminal".into(),
-            confidence: word(&Confidence::High),
+            confidence: SignalConfidence::High,
             at: time(typed),
             age_seconds: now.since(typed).as_secs(),
             // Typing is no evidence of what the agent does.
@@ -124,25 +120,25 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
     signals.into_iter().map(|(_, told)| told).collect()
 }
 
-fn read(reading: &Reading, now: Timestamp) -> (&'static str, String) {
+fn read(reading: &Reading, now: Timestamp) -> (SignalReading, String) {
     match reading {
-        Reading::Started => ("started", "the agent has come up".into()),
-        Reading::Working { doing } => ("working", doing.clone()),
-        Reading::Idle => ("idle", "the agent is at its prompt".into()),
-        Reading::Asking { question } => ("asking", question.clone()),
-        Reading::Blocked { on } => ("blocked", on.clone()),
-        Reading::LoggedOut => ("logged_out", "the agent has to be logged in again".into()),
+        Reading::Started => (SignalReading::Started, "the agent has come up".into()),
+        Reading::Working { doing } => (SignalReading::Working, doing.clone()),
+        Reading::Idle => (SignalReading::Idle, "the agent is at its prompt".into()),
+        Reading::Asking { question } => (SignalReading::Asking, question.clone()),
+        Reading::Blocked { on } => (SignalReading::Blocked, on.clone()),
+        Reading::LoggedOut => (SignalReading::LoggedOut, "the agent has to be logged in again".into()),
         Reading::Limited { until: Some(until) } => {
-            ("limited", format!("for {} s more", until.since(now).as_secs()))
+            (SignalReading::Limited, format!("for {} s more", until.since(now).as_secs()))
         }
-        Reading::Limited { until: None } => ("limited", "no end was named".into()),
-        Reading::Alive { busy: true } => ("alive", "a process of the agent is busy".into()),
-        Reading::Alive { busy: false } => ("alive", "the process lives and is at rest".into()),
-        Reading::Exited { code: Some(code) } => ("exited", format!("exit code {code}")),
-        Reading::Exited { code: None } => ("exited", "ended by a signal".into()),
-        Reading::HumanTyped => ("typed", "somebody typed into the terminal".into()),
-        Reading::Unreadable { why } => ("unreadable", why.clone()),
-        Reading::Unheld => ("unheld", "the process that held it is gone".into()),
+        Reading::Limited { until: None } => (SignalReading::Limited, "no end was named".into()),
+        Reading::Alive { busy: true } => (SignalReading::Alive, "a process of the agent is busy".into()),
+        Reading::Alive { busy: false } => (SignalReading::Alive, "the process lives and is at rest".into()),
+        Reading::Exited { code: Some(code) } => (SignalReading::Exited, format!("exit code {code}")),
+        Reading::Exited { code: None } => (SignalReading::Exited, "ended by a signal".into()),
+        Reading::HumanTyped => (SignalReading::Typed, "somebody typed into the terminal".into()),
+        Reading::Unreadable { why } => (SignalReading::Unreadable, why.clone()),
+        Reading::Unheld => (SignalReading::Unheld, "the process that held it is gone".into()),
     }
 }
 
@@ -215,13 +211,9 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
                 detail: incident.detail.clone(),
                 opened_at: time(incident.opened),
                 acted: incident.acted,
-                asked: match incident.level {
-                    EscalationLevel::Agent => "agent",
-                    EscalationLevel::Orchestrator => "orchestrator",
-                    EscalationLevel::Person => "person",
-                    EscalationLevel::Nobody => "nobody",
-                }
-                .into(),
+                asked: same_name!(
+                    incident.level, EscalationLevel => IncidentLevel: Agent, Orchestrator, Person, Nobody
+                ),
                 held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),
             });
             open.collect::<Vec<_>>()

@@ -1,5 +1,6 @@
 //! Converts issues to wire types.
 
+use ao_api::OpenState;
 use ao_core::State;
 use ao_ports::TaskSeen;
 
@@ -14,7 +15,7 @@ pub(crate) fn issue(state: &State, seen: &TaskSeen) -> ao_api::Issue {
         key: seen.task.key.clone(),
         title: seen.facts.title.clone(),
         body: seen.body.clone(),
-        state: if seen.facts.closed { "closed" } else { "open" }.into(),
+        state: if seen.facts.closed { OpenState::Closed } else { OpenState::Open },
         labels: seen.facts.labels.iter().cloned().collect(),
         priority: seen.facts.priority,
         blocked_by: seen.facts.blocked_by.iter().map(ToString::to_string).collect(),

@@ -1,5 +1,15 @@
 //! Converts the core's state to wire types, without changing it.
 
+/// Converts an enum to one whose variants have the same names. A new variant has to be added to the list.
+macro_rules! same_name {
+    ($value:expr, $from:ident => $to:ident: $($variant:ident),+ $(,)?) => {
+        match $value {
+            $($from::$variant { .. } => $to::$variant,)+
+        }
+    };
+}
+pub(crate) use same_name;
+
 mod advice;
 mod budget;
 mod check;
@@ -14,11 +24,12 @@ mod reaction;
 mod session;
 mod work;
 
+use ao_api::NoticePriority;
 use ao_core::Timestamp;
-use serde::Serialize;
+use ao_core::notice::NoticeLevel;
 
 pub(crate) use advice::advice;
-pub(crate) use budget::budgets;
+pub(crate) use budget::{budgets, scope};
 pub(crate) use check::{check_log, check_run};
 pub(crate) use explain::explanation;
 pub(crate) use issue::issue;
@@ -27,17 +38,13 @@ pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use queue::merge_queue;
 pub(crate) use reaction::{reactions, steps, subject, tested};
-pub(crate) use session::{session, status};
+pub(crate) use session::{session, state_of, status};
 pub(crate) use work::pull_work;
 
 pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {
     ao_api::Timestamp::from_millisecond(at.0).unwrap_or(ao_api::Timestamp::UNIX_EPOCH)
 }
 
-/// Returns the serialized name of a plain enum.
-pub(crate) fn word(it: &impl Serialize) -> String {
-    match serde_json::to_value(it) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
+pub(crate) fn priority(level: NoticeLevel) -> NoticePriority {
+    same_name!(level, NoticeLevel => NoticePriority: Urgent, Action, Warning, Info)
 }

@@ -1,6 +1,8 @@
 //! Converts the schedule to wire types.
 
+use ao_api::WaitReason;
 use ao_core::plan;
+use ao_core::schedule::Obstacle;
 use ao_core::{ProjectId, State, Timestamp};
 
 use super::explain::waits_for;
@@ -29,8 +31,15 @@ fn planned(state: &State, planned: plan::PlannedWork) -> ao_api::Planned {
         chosen: planned.chosen,
         priority: planned.priority,
         round: planned.round,
-        reason: planned.obstacle.as_ref().map(|obstacle| obstacle.word().to_owned()),
+        reason: planned.obstacle.as_ref().map(reason),
         why: planned.obstacle.as_ref().map(|obstacle| waits_for(state, obstacle)),
         blocked_by: planned.blocked_by.iter().map(ToString::to_string).collect(),
     }
+}
+
+fn reason(obstacle: &Obstacle) -> WaitReason {
+    same_name!(
+        obstacle, Obstacle => WaitReason: Cap, ProjectCap, SpecialistCap, Memory, BlockedBy, Held, Account, Ports, Asked,
+        Collides, Untrusted, NoSpecialist, NotAssigned, Worked, Stopped, Begun
+    )
 }

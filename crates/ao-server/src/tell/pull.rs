@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use ao_api::{AuthorRole, PullChecks, PullMergeability, PullReview, PullStatus, ReviewResult, ThreadSide};
 use ao_core::policy::RuleVerdict;
 use ao_core::pull::{
-    AuthorFacts, ChecksVerdict, CommentFacts, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChecksVerdict, CommentFacts, Mergeable, Pull, PullState, ReviewFacts,
+    ReviewVerdict, ThreadFacts,
 };
 use ao_core::{Commit, SessionId, State, Timestamp};
 use ao_ports::{DiffSide, PullDetail, PullRow, ThreadDetail};
 
-use super::{check_run, time, word};
+use super::{check_run, time};
 
 /// Converts a pull request of the engine.
 pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
@@ -19,16 +21,16 @@ pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
         project_id: pull.id.project.to_string(),
         number: pull.id.number,
         title: facts.title.clone(),
-        state: state_word(&facts.state).into(),
+        state: status(&facts.state),
         draft: facts.draft,
         head_branch: facts.head_branch.clone(),
         base_branch: facts.base_branch.clone(),
         head: facts.head.to_string(),
         author: author(&facts.author),
         labels: facts.labels.iter().cloned().collect(),
-        checks: checks(pull).into(),
-        review: review_word(pull).into(),
-        mergeable: mergeable(&facts.mergeable).into(),
+        checks: checks(pull),
+        review: reviews(pull),
+        mergeable: same_name!(facts.mergeable, Mergeable => PullMergeability: Unknown, Clean, Conflict),
         session: session_name(state, pull.owner),
         updated_at: time(pull.changed_at),
     }
@@ -46,16 +48,16 @@ pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
         project_id: row.pull.project.to_string(),
         number: row.pull.number,
         title: row.title.clone(),
-        state: state_word(&row.state).into(),
+        state: status(&row.state),
         draft: row.draft,
         head_branch: row.head_branch.clone(),
         base_branch: row.base_branch.clone(),
         head: row.head.to_string(),
         author: author(&row.author),
         labels: row.labels.iter().cloned().collect(),
-        checks: "none".into(),
-        review: "none".into(),
-        mergeable: "unknown".into(),
+        checks: PullChecks::None,
+        review: PullReview::None,
+        mergeable: PullMergeability::Unknown,
         session: session_name(state, known.and_then(|known| known.owner)),
         updated_at: time(row.updated_at),
     }
@@ -110,14 +112,17 @@ pub(crate) fn pull_detail(state: &State, detail: &PullDetail, now: Timestamp) ->
 }
 
 pub(crate) fn author(author: &AuthorFacts) -> ao_api::Author {
-    ao_api::Author { login: author.login.clone(), standing: author.standing.to_string() }
+    let standing = same_name!(
+        author.standing, AuthorStanding => AuthorRole: Owner, Member, Collaborator, Bot, Agent, Outsider
+    );
+    ao_api::Author { login: author.login.clone(), standing }
 }
 
 fn review(detail: &PullDetail, head: &Commit, given: &ReviewFacts) -> ao_api::Review {
     ao_api::Review {
         id: given.id.clone(),
         author: author(&given.author),
-        verdict: word(&given.verdict),
+        verdict: same_name!(given.verdict, ReviewVerdict => ReviewResult: Approved, ChangesRequested, Commented),
         commit: given.commit.to_string(),
         stale: given.commit != *head,
         body: given.body.clone(),
@@ -139,7 +144,8 @@ fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread 
         id: facts.id.clone(),
         path: facts.path.clone(),
         line: facts.line,
-        side: word(&detail.map_or(DiffSide::New, |detail| detail.side)),
+        side: detail
+            .map_or(ThreadSide::New, |detail| same_name!(detail.side, DiffSide => ThreadSide: Old, New)),
         resolved: facts.resolved,
         resolved_by: detail.and_then(|detail| detail.resolved_by.clone()),
         outdated: detail.is_some_and(|detail| detail.outdated),
@@ -154,41 +160,29 @@ fn session_name(state: &State, owner: Option<SessionId>) -> Option<String> {
         .map(|id| state.sessions.get(&id).map_or_else(|| id.to_string(), |session| session.spec.name.clone()))
 }
 
-fn state_word(state: &PullState) -> &'static str {
-    match state {
-        PullState::Open => "open",
-        PullState::Merged { .. } => "merged",
-        PullState::Closed => "closed",
-    }
+fn status(state: &PullState) -> PullStatus {
+    same_name!(state, PullState => PullStatus: Open, Merged, Closed)
 }
 
-fn checks(pull: &Pull) -> &'static str {
+fn checks(pull: &Pull) -> PullChecks {
     match pull.green() {
-        ChecksVerdict::Yes => "passed",
-        ChecksVerdict::Unchecked => "none",
-        ChecksVerdict::Red { .. } => "failed",
-        ChecksVerdict::Waiting { .. } if pull.facts.checks.is_empty() => "none",
-        ChecksVerdict::Waiting { .. } if pull.checks_are_blocked() => "blocked",
-        ChecksVerdict::Waiting { .. } => "pending",
+        ChecksVerdict::Yes => PullChecks::Passed,
+        ChecksVerdict::Unchecked => PullChecks::None,
+        ChecksVerdict::Red { .. } => PullChecks::Failed,
+        ChecksVerdict::Waiting { .. } if pull.facts.checks.is_empty() => PullChecks::None,
+        ChecksVerdict::Waiting { .. } if pull.checks_are_blocked() => PullChecks::Blocked,
+        ChecksVerdict::Waiting { .. } => PullChecks::Pending,
     }
 }
 
-fn review_word(pull: &Pull) -> &'static str {
+fn reviews(pull: &Pull) -> PullReview {
     if !pull.changes_requested().is_empty() {
-        "changes_requested"
+        PullReview::ChangesRequested
     } else if !pull.approvals().is_empty() {
-        "approved"
+        PullReview::Approved
     } else if pull.facts.reviews.iter().any(|review| review.commit == pull.facts.head) {
-        "commented"
+        PullReview::Commented
     } else {
-        "none"
-    }
-}
-
-fn mergeable(mergeable: &Mergeable) -> &'static str {
-    match mergeable {
-        Mergeable::Unknown => "unknown",
-        Mergeable::Clean => "clean",
-        Mergeable::Conflict { .. } => "conflict",
+        PullReview::None
     }
 }

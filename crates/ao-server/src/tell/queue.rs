@@ -1,6 +1,6 @@
 //! Converts merge queues to wire types: entries in the order of landing, each with what it waits for.
 
-use ao_api::{MergeQueue, QueuedPull};
+use ao_api::{MergeQueue, QueuedPull, QueuedState};
 use ao_core::project::Project;
 use ao_core::pull::ChecksVerdict;
 use ao_core::queue::{InTheWay, Lane, LanePart, LaneState, MergeQueue as Queue, QueueEntry};
@@ -50,7 +50,7 @@ fn told(state: &State, project: &Project, entry: &QueueEntry) -> QueuedPull {
         priority: entry.priority,
         requested_by: entry.request.as_ref().map(|request| request.by.clone()),
         since: time(entry.since),
-        state: word(lane, entry, in_the_way).to_owned(),
+        state: state_of(lane, entry, in_the_way),
         waits,
         base: lane.map(|lane| lane.on.to_string()),
         ahead: lane.map(|lane| names(&lane.left)).unwrap_or_default(),
@@ -60,15 +60,15 @@ fn told(state: &State, project: &Project, entry: &QueueEntry) -> QueuedPull {
     }
 }
 
-fn word(lane: Option<&Lane>, entry: &QueueEntry, in_the_way: Option<&InTheWay>) -> &'static str {
+fn state_of(lane: Option<&Lane>, entry: &QueueEntry, in_the_way: Option<&InTheWay>) -> QueuedState {
     match lane.map(|lane| &lane.state) {
-        Some(LaneState::Testing {}) => "testing",
-        Some(LaneState::Tested { .. }) if in_the_way.is_some() => "held",
-        Some(LaneState::Tested { .. }) => "tested",
-        Some(LaneState::Failed { .. }) => "failed",
-        Some(LaneState::Landing { .. }) => "landing",
-        None if entry.held.is_some() => "held",
-        None => "waiting",
+        Some(LaneState::Testing {}) => QueuedState::Testing,
+        Some(LaneState::Tested { .. }) if in_the_way.is_some() => QueuedState::Held,
+        Some(LaneState::Tested { .. }) => QueuedState::Tested,
+        Some(LaneState::Failed { .. }) => QueuedState::Failed,
+        Some(LaneState::Landing { .. }) => QueuedState::Landing,
+        None if entry.held.is_some() => QueuedState::Held,
+        None => QueuedState::Waiting,
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
+use ao_api::{ConditionTested, ConfiguredAction, Reaction, ReactionStep, ReactionTested, StepKind};
 use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::incident::{EscalationLevel, FailureDoubt, IncidentEvent, IncidentKind, Subject};
 use ao_core::notice::NoticeEvent;
-use ao_core::reaction::{self as core, DryRun, ReactionLayer, ReactionPatch};
+use ao_core::reaction::{self as core, DryRun, ReactionAction, ReactionLayer, ReactionPatch};
 use ao_core::session::{AgentChoice, SessionEvent};
 use ao_core::{Event, ProjectId, StampedEvent, State};
 
-use super::{time, word};
+use super::{priority, time};
 
 /// Converts the reactions to all kinds, for a project and an agent if there is one.
 pub(crate) fn reactions(
@@ -46,11 +46,11 @@ fn reaction(
     Reaction {
         event: kind.to_string(),
         own: matches!(kind, IncidentKind::Custom(_)),
-        action: word(&whole.action),
+        action: action(whole.action),
         auto: whole.auto,
         retries: whole.attempts,
         escalate_after_seconds: whole.escalate_after.as_secs(),
-        priority: word(&whole.level),
+        priority: priority(whole.level),
         channel: whole.channel.clone(),
         message: whole.message.clone(),
         condition: whole.condition.clone(),
@@ -63,6 +63,13 @@ fn reaction(
         timeout_seconds: whole.timeout.as_secs(),
         from: origins(layers),
     }
+}
+
+fn action(action: ReactionAction) -> ConfiguredAction {
+    same_name!(
+        action, ReactionAction => ConfiguredAction: SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run,
+        Escalate, Record
+    )
 }
 
 /// Returns the layer that set each field. The topmost one counts.
@@ -113,42 +120,45 @@ pub(super) fn doubted(doubt: &FailureDoubt) -> &'static str {
 
 /// Describes the steps that were taken, or would be, in order.
 pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep> {
-    let step = |step: &str, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| ReactionStep {
-        step: step.into(),
-        to,
-        text,
-        at: at.map(time),
+    let step = |step: StepKind, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| {
+        ReactionStep { step, to, text, at: at.map(time) }
     };
     let told = |event: &Event| match event {
-        Event::Incident(key, IncidentEvent::Acted { action, .. }) => {
-            Some(step("act", Some(subject(state, &key.subject)), word(action), None))
+        Event::Incident(key, IncidentEvent::Acted { action: act, .. }) => {
+            Some(step(StepKind::Act, Some(subject(state, &key.subject)), action(*act).to_string(), None))
         }
         Event::Incident(_, IncidentEvent::Escalated { to, why, .. }) => {
             let to = if *to == EscalationLevel::Orchestrator { "orchestrator" } else { "person" };
-            Some(step("escalate", Some(to.into()), why.clone(), None))
+            Some(step(StepKind::Escalate, Some(to.into()), why.clone(), None))
         }
         Event::Incident(_, IncidentEvent::Recorded { .. }) => {
-            Some(step("record", None, "it is only written down".into(), None))
+            Some(step(StepKind::Record, None, "it is only written down".into(), None))
         }
         Event::Incident(_, IncidentEvent::Doubted { doubt, due }) => {
-            Some(step("doubt", None, doubted(doubt).to_owned(), *due))
+            Some(step(StepKind::Doubt, None, doubted(doubt).to_owned(), *due))
         }
         Event::Incident(key, IncidentEvent::Waiting { due }) => {
             let text = "the agent cannot be told now; it is waited for until then".to_owned();
-            Some(step("wait", Some(subject(state, &key.subject)), text, Some(*due)))
+            Some(step(StepKind::Wait, Some(subject(state, &key.subject)), text, Some(*due)))
         }
-        Event::Session(id, SessionEvent::MessageQueued { message, .. }) => {
-            Some(step("tell", Some(subject(state, &Subject::Session(*id))), message.body.clone(), None))
-        }
+        Event::Session(id, SessionEvent::MessageQueued { message, .. }) => Some(step(
+            StepKind::Tell,
+            Some(subject(state, &Subject::Session(*id))),
+            message.body.clone(),
+            None,
+        )),
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
-            let to = notice.channel.clone().unwrap_or_else(|| format!("{} channels", word(&notice.level)));
-            Some(step("notify", Some(to), notice.text.clone(), None))
+            let to = notice.channel.clone().unwrap_or_else(|| format!("{} channels", priority(notice.level)));
+            Some(step(StepKind::Notify, Some(to), notice.text.clone(), None))
         }
-        Event::Queue(project, _) => {
-            Some(step("queue", Some(project.to_string()), "it is put into the merge queue".into(), None))
-        }
+        Event::Queue(project, _) => Some(step(
+            StepKind::Queue,
+            Some(project.to_string()),
+            "it is put into the merge queue".into(),
+            None,
+        )),
         Event::Errand(_, ErrandEvent::Wanted { errand }) => {
-            Some(step("order", None, order(&errand.order), None))
+            Some(step(StepKind::Order, None, order(&errand.order), None))
         }
         _ => None,
     };
@@ -227,10 +237,10 @@ fn then(state: &State, rehearsal: &DryRun) -> Option<ReactionStep> {
         let text = format!(
             "the same again if it is still there, {retries} times at most; then somebody else is asked"
         );
-        return Some(ReactionStep { step: "act".into(), to: None, text, at: Some(time(due)) });
+        return Some(ReactionStep { step: StepKind::Act, to: None, text, at: Some(time(due)) });
     }
     let has_orchestrator = !escalated && state.orchestrator_for(&rehearsal.key.subject).is_some();
     let to = if has_orchestrator { "orchestrator" } else { "person" };
     let text = "is asked if it is still there".to_owned();
-    Some(ReactionStep { step: "escalate".into(), to: Some(to.into()), text, at: Some(time(due)) })
+    Some(ReactionStep { step: StepKind::Escalate, to: Some(to.into()), text, at: Some(time(due)) })
 }

@@ -1,16 +1,19 @@
 //! Converts sessions to wire types.
 
-use ao_api::{Agent, Ask, Hold, SessionStatus, Spend, Status, Tree, WorkState};
-use ao_core::ask::{AskDetail, AskOption, OpenAsk};
+use ao_api::{
+    Agent, AgentRole, Ask, AskDetailType, AskOptionType, AskType, Hold, HoldReason, ReportedState,
+    SessionState, SessionStatus, Spend, Status, Tree, TreeState, WorkState,
+};
+use ao_core::ask::{AskDetail, AskKind, AskOption, OpenAsk, OptionKind};
 use ao_core::evidence::{JudgementRule, judge};
 use ao_core::incident::Subject;
 use ao_core::schedule::obstacle;
-use ao_core::session::{Phase, Session, StatusWord};
+use ao_core::session::{HoldKind, Phase, Session, SessionHold, SessionRole, StatusWord};
 use ao_core::work::WorkView;
 use ao_core::workspace::WorkspaceState;
 use ao_core::{State, Timestamp};
 
-use super::{time, word};
+use super::time;
 
 pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session {
     let (state, now) = (view.state(), view.now());
@@ -20,7 +23,7 @@ pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session
         id: session.id.to_string(),
         name: spec.name.clone(),
         project_id: spec.project.to_string(),
-        role: word(&spec.role),
+        role: same_name!(spec.role, SessionRole => AgentRole: Worker, Orchestrator, Reviewer),
         title: title(session),
         issue: spec.task.as_ref().map(|task| task.key.clone()),
         status: status_of(state, session, now),
@@ -57,7 +60,7 @@ pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
         name: session.name,
         project_id: session.project_id,
         agent: session.agent.name,
-        state: session.status.state,
+        state: ReportedState::Full(session.status.state),
         reason: session.status.reason,
         since: session.status.since,
         current_task: session.title,
@@ -94,7 +97,7 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
     let quiet = judgement.as_ref().filter(|judgement| judgement.rule == JudgementRule::BusyButQuiet);
     let question = judgement.as_ref().filter(|judgement| judgement.rule == JudgementRule::DialogOpen);
     Status {
-        state: word(&status.word),
+        state: state_of(status.word),
         reason: reason(state, session, now),
         since: time(status.since),
         quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
@@ -104,19 +107,28 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
     }
 }
 
+pub(crate) fn state_of(word: StatusWord) -> SessionState {
+    same_name!(
+        word, StatusWord => SessionState: Queued, SettingUp, SetupFailed, Starting, Working, Idle, NeedsInput, Blocked,
+        RateLimited, Unknown, Capped, Paused, Retrying, Exited, Stopping, Stopped, Merged
+    )
+}
+
 /// Converts an open ask.
 fn ask(open: OpenAsk) -> Ask {
     let OpenAsk { number, since, ask } = open;
     let option = |option: AskOption| ao_api::AskOption {
         id: option.id,
         label: option.label,
-        kind: word(&option.kind),
+        kind: same_name!(
+            option.kind, OptionKind => AskOptionType: AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other
+        ),
     };
     Ask {
         id: ask.id.to_string(),
         number,
         since: time(since),
-        kind: word(&ask.kind),
+        kind: same_name!(ask.kind, AskKind => AskType: Permission, Choice, Text),
         title: ask.title,
         details: ask.details.iter().map(detail).collect(),
         options: ask.options.into_iter().map(option).collect(),
@@ -125,17 +137,20 @@ fn ask(open: OpenAsk) -> Ask {
 
 fn detail(detail: &AskDetail) -> ao_api::AskDetail {
     let (kind, path, text) = match detail {
-        AskDetail::Tool { name } => ("tool", None, name),
-        AskDetail::Command { command } => ("command", None, command),
-        AskDetail::Path { path } => ("path", None, path),
-        AskDetail::Diff { path, diff } => ("diff", Some(path.clone()), diff),
+        AskDetail::Tool { name } => (AskDetailType::Tool, None, name),
+        AskDetail::Command { command } => (AskDetailType::Command, None, command),
+        AskDetail::Path { path } => (AskDetailType::Path, None, path),
+        AskDetail::Diff { path, diff } => (AskDetailType::Diff, Some(path.clone()), diff),
     };
-    ao_api::AskDetail { kind: kind.to_owned(), path, text: text.clone() }
+    ao_api::AskDetail { kind, path, text: text.clone() }
 }
 
 pub(super) fn holds(session: &Session) -> Vec<Hold> {
-    let hold = |(kind, hold): (_, &ao_core::session::SessionHold)| Hold {
-        kind: word(kind),
+    let hold = |(kind, hold): (&HoldKind, &SessionHold)| Hold {
+        kind: same_name!(
+            kind, HoldKind => HoldReason: Person, Consent, Budget, TaskBudget, ProjectBudget, TotalBudget, DailyBudget,
+            Account, Hook
+        ),
         why: hold.why.clone(),
         since: time(hold.since),
     };
@@ -155,11 +170,13 @@ fn tree(session: &Session) -> Option<Tree> {
     let workspace = &session.workspace;
     let (state, reasons) = match &workspace.state {
         WorkspaceState::None => return None,
-        WorkspaceState::Doubtful => ("doubtful", vec![]),
-        WorkspaceState::Ready => ("ready", vec![]),
-        WorkspaceState::Removing => ("removing", vec![]),
-        WorkspaceState::Kept { reasons } => ("kept", reasons.iter().map(ToString::to_string).collect()),
-        WorkspaceState::Removed => ("removed", vec![]),
+        WorkspaceState::Doubtful => (TreeState::Doubtful, vec![]),
+        WorkspaceState::Ready => (TreeState::Ready, vec![]),
+        WorkspaceState::Removing => (TreeState::Removing, vec![]),
+        WorkspaceState::Kept { reasons } => {
+            (TreeState::Kept, reasons.iter().map(ToString::to_string).collect())
+        }
+        WorkspaceState::Removed => (TreeState::Removed, vec![]),
     };
     // An unfinished workspace may be anywhere: there is nothing to show.
     let tree = workspace.tree.as_ref()?;
@@ -167,7 +184,7 @@ fn tree(session: &Session) -> Option<Tree> {
         kind: session.spec.workspace.clone(),
         path: tree.path.clone(),
         base: tree.base.clone(),
-        state: state.into(),
+        state,
         reasons,
         // The rescue ref of a merged session moves to the archive, and cannot be restored.
         rescue: workspace.rescue.clone().filter(|_| !session.is_merged()),

@@ -1,13 +1,13 @@
 //! Converts progress of work to wire types. The core alone decides who has to act next.
 
-use ao_api::{PullSummary, WorkState};
+use ao_api::{ChecksColor, NextParty, ProgressStage, PullSummary, ReviewProgress, WorkState};
 use ao_core::State;
 use ao_core::outside::one_line;
 use ao_core::pull::Pull;
 use ao_core::session::Session;
-use ao_core::work::{NextStep, PullWork, WorkView};
+use ao_core::work::{CheckSummary, NextStep, PullWork, ReviewSummary, WorkStage, WorkTurn, WorkView};
 
-use super::{time, word};
+use super::time;
 
 /// Converts a session.
 pub(crate) fn session_work(state: &State, view: &WorkView<'_>, session: &Session) -> WorkState {
@@ -28,8 +28,8 @@ pub(crate) fn pull_work(state: &State, view: &WorkView<'_>, pull: &Pull) -> ao_a
 
 fn told(step: NextStep, unblocks: u32, pull: Option<PullSummary>) -> WorkState {
     WorkState {
-        turn: word(&step.turn),
-        stage: word(&step.stage),
+        turn: same_name!(step.turn, WorkTurn => NextParty: You, Agent, Checks, Queue, Wait, Done),
+        stage: stage(step.stage),
         says: step.says,
         since: Some(time(step.since)),
         command: step.command,
@@ -39,14 +39,24 @@ fn told(step: NextStep, unblocks: u32, pull: Option<PullSummary>) -> WorkState {
     }
 }
 
+fn stage(stage: WorkStage) -> ProgressStage {
+    same_name!(
+        stage, WorkStage => ProgressStage: Queued, Starting, Working, Quiet, Idle, Question, Stuck, Budget, Limit, Paused,
+        Stopping, Stopped, Draft, Conflict, ChecksFailed, ChecksPending, ChecksBroken, ChangesRequested, Review, Decision,
+        Merge, MergeQueue, Freeze, Merged, Closed
+    )
+}
+
 fn summary(state: &State, work: &PullWork) -> PullSummary {
     let title = state.pulls.get(&work.id).map(|pull| one_line(&pull.facts.title));
     PullSummary {
         id: work.id.to_string(),
         number: work.id.number,
         title: title.unwrap_or_default(),
-        checks: word(&work.checks),
-        review: word(&work.review),
+        checks: same_name!(work.checks, CheckSummary => ChecksColor: Green, Red, Pending, Blocked, None),
+        review: same_name!(
+            work.review, ReviewSummary => ReviewProgress: Waiting, ChangesRequested, Approved, Commented, None
+        ),
         queued: work.queued,
     }
 }

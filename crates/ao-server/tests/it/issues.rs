@@ -1,7 +1,7 @@
 //! Issues: made, listed, changed and discussed.
 
 use ao_api::client::IssueQuery;
-use ao_api::{ImportOrder, IssueEdit, NewIssue, NewIssueComment};
+use ao_api::{ImportOrder, ImportOutcome, ImportSource, IssueEdit, NewIssue, NewIssueComment};
 use ao_core::Input;
 use ao_core::input::SpawnRequest;
 use ao_ports::Tracker as _;
@@ -106,9 +106,9 @@ async fn the_client_speaks_of_issues() {
     assert_eq!(client.issues(&wanted).await.unwrap().issues.len(), 1);
     let text = "- [ ] task\n".repeat(5_000) + &"\n".repeat(2_000_000);
     let order =
-        ImportOrder { project_id: Some("docs".into()), format: "markdown".into(), text, dry_run: true };
+        ImportOrder { project_id: Some("docs".into()), format: ImportSource::Markdown, text, dry_run: true };
     let imported = client.import_issues(&order).await.unwrap();
-    assert_eq!(imported.issues[0].result, "would_be_made");
+    assert_eq!(imported.issues[0].result, ImportOutcome::WouldBeMade);
     drop(client);
     house.end().await;
     running.finished().await;

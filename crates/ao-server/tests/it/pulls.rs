@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ao_api::Pulls;
+use ao_api::{PullReview, PullStateFilter, Pulls, ReviewChoice};
 use ao_core::pull::{
     AuthorFacts, AuthorStanding, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict,
 };
@@ -343,13 +343,17 @@ async fn the_client_speaks_of_pull_requests() {
     let edited = client.edit_comment("1", &comment, "well").await.unwrap();
     assert_eq!(edited.threads[0].comments[0].body, "well");
     assert!(client.resolve_thread("1", &thread, true).await.unwrap().threads[0].resolved);
-    let review = NewReview { verdict: "approve".into(), ..NewReview::default() };
+    let review = NewReview::new(ReviewChoice::Approve);
     client.review_pull("1", &review).await.unwrap();
     assert_eq!(client.claim_pull("1", None).await.unwrap().pull.session, None);
     assert!(client.start_reviewer("1", &ReviewerWish::default()).await.unwrap().created);
-    let wanted = PullQuery { state: Some("all".into()), limit: Some(5), ..PullQuery::default() };
+    let wanted = PullQuery { state: Some(PullStateFilter::All), limit: Some(5), ..PullQuery::default() };
     let listed = client.pulls(&wanted).await.unwrap();
-    assert_eq!(listed.pulls[0].review, "commented", "nobody approves what they have opened themselves");
+    assert_eq!(
+        listed.pulls[0].review,
+        PullReview::Commented,
+        "nobody approves what they have opened themselves"
+    );
     assert_eq!(client.merge_pull("1", &MergeWish::default()).await.unwrap().commit, "m1");
     drop(client);
     house.end().await;

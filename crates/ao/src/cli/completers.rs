@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError, IssueQuery, PullQuery};
+use ao_api::{IssueStateFilter, PullStateFilter};
 use ao_core::session::SessionHandle;
 use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -43,7 +44,7 @@ fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
         project: &session.project_id,
         title: &session.title,
         issue: session.issue.as_deref(),
-        live: !is_over(&session.status.state),
+        live: !is_over(session.status.state),
     }
 }
 
@@ -51,7 +52,8 @@ fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
 pub(crate) fn pulls() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let query = PullQuery { state: Some("open".into()), limit: Some(MOST), ..PullQuery::default() };
+            let query =
+                PullQuery { state: Some(PullStateFilter::Open), limit: Some(MOST), ..PullQuery::default() };
             let pulls = client.pulls(&query).await?.pulls;
             let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
             let told = |pull: ao_api::Pull| {
@@ -67,7 +69,8 @@ pub(crate) fn pulls() -> ArgValueCompleter {
 pub(crate) fn issues() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
-            let query = IssueQuery { state: Some("all".into()), limit: Some(MOST), ..IssueQuery::default() };
+            let query =
+                IssueQuery { state: Some(IssueStateFilter::All), limit: Some(MOST), ..IssueQuery::default() };
             let issues = client.issues(&query).await?.issues;
             let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
             let told = |issue: ao_api::Issue| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError, ItemName};
-use ao_api::{MergeWish, NewReview, Pull};
+use ao_api::{MergeWish, NewReview, Pull, PullChecks, PullStatus, ReviewChoice};
 use tokio::time::sleep;
 
 use super::pr::{PullArg, pinned, refused};
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
         let head = pinned(args.head.as_deref(), &pull.head);
-        let (key, verdict) = (Some(retry::key()), "approve".to_owned());
-        let review = NewReview { verdict, head: Some(head.clone()), key, ..NewReview::default() };
+        let (key, head_read) = (Some(retry::key()), Some(head.clone()));
+        let review = NewReview { head: head_read, key, ..NewReview::new(ReviewChoice::Approve) };
         let named = ItemName::from(&pull.id);
         CallRetry::default().call(async || client.review_pull(named, &review).await).await?;
         let landed = landed(&client, &pull, head).await?;
@@ -67,9 +67,9 @@ async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, Comm
             Err(err) => return Err(err.into()),
         };
         let now = client.pull(named).await?.pull;
-        match (now.state.as_str(), now.checks.as_str()) {
-            ("merged", _) => return Ok(now),
-            ("open", "pending") => {}
+        match (now.state, now.checks) {
+            (PullStatus::Merged, _) => return Ok(now),
+            (PullStatus::Open, PullChecks::Pending) => {}
             _ => return Err(refused(err, &pull.id)),
         }
         if !told {

@@ -16,7 +16,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::context::Context;
+use crate::cli::context::{Context, outside_of_agents};
 use crate::client::daemon_process::{self, StartReport};
 use crate::clock::SystemClock;
 use crate::daemon::Daemon;
@@ -40,6 +40,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    outside_of_agents("no daemon is started")?;
     // A daemon in the foreground may have inherited open files from its shell; its agents must not.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;

@@ -4,6 +4,7 @@ use std::io;
 
 use ao_agent::hook::{self, Place};
 
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// Report an agent's activity to the daemon; agents run it, with the event as JSON on stdin or as the argument
@@ -14,7 +15,7 @@ pub(crate) struct Args {
 }
 
 /// Prints an error and succeeds anyway: an agent must not fail because of us.
-pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
+pub(crate) fn run(args: &Args, _: &Context) -> Result<(), CommandError> {
     let left = Place::from_environment(|name| std::env::var(name).ok())
         .and_then(|place| hook::leave(&place, args.event.as_deref(), io::stdin().lock()));
     if let Err(err) = left {

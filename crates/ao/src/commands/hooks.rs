@@ -8,7 +8,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_about;
 use crate::error::{CommandError, FailureKind};
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
 
 /// List, test and read the output of hooks
@@ -26,12 +26,11 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
+subcommands! {
     #[command(alias = "ls")]
-    List(HookListArgs),
-    Logs(HookLogsArgs),
-    Test(HookTestArgs),
+    List(HookListArgs) => list,
+    Logs(HookLogsArgs) => logs,
+    Test(HookTestArgs) => test,
 }
 
 /// List the configured hooks, in the order in which they run
@@ -76,11 +75,7 @@ struct HookTestArgs {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::List(args) => list(args, cx),
-        Command::Logs(args) => logs(args, cx),
-        Command::Test(args) => test(args, cx),
-    }
+    args.command.run(cx)
 }
 
 fn list(args: &HookListArgs, cx: &Context) -> Result<(), CommandError> {
@@ -96,16 +91,11 @@ fn list(args: &HookListArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn listed(hooks: &Hooks) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("PROJECT"),
-        TableColumn::new("POINT"),
-        TableColumn::optional("TIMEOUT"),
-        TableColumn::new("COMMAND"),
-    ]);
+    let mut table = TextTable::new(&["PROJECT", "POINT", "TIMEOUT?", "COMMAND"]);
     for hook in &hooks.hooks {
         table.row([
             TableCell::new(&hook.project_id),
-            TableCell::styled(&hook.point, ui::TITLE),
+            TableCell::styled(hook.point, ui::TITLE),
             TableCell::new(format!("{}s", hook.timeout_seconds)),
             TableCell::new(&hook.command),
         ]);
@@ -133,12 +123,7 @@ fn logs(args: &HookLogsArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn log_table(logs: &[HookLog], canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("LOG"),
-        TableColumn::new("HOOK"),
-        TableColumn::optional("AGE"),
-        TableColumn::new("ENDED"),
-    ]);
+    let mut table = TextTable::new(&["LOG", "HOOK", "AGE?", "ENDED"]);
     for log in logs {
         let age = log.at.map(|at| show::age(at, canvas.now));
         table.row([

@@ -2,7 +2,7 @@
 
 use ao_api::{Session, Sessions};
 
-use super::wait::{STATES, is_one_of};
+use super::wait::{is_one_of, states};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::error::CommandError;
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, short, add = completers::projects())]
     project: Option<String>,
     /// Only sessions in one of these states; `waiting` and `error` stand for several each
-    #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
+    #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = states())]
     state: Vec<String>,
     /// Leave out ended sessions
     #[arg(long)]
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 impl Args {
     fn wants(&self, session: &Session) -> bool {
         self.project.as_ref().is_none_or(|project| *project == session.project_id)
-            && (self.state.is_empty() || is_one_of(&session.status.state, &self.state))
-            && !(self.live && show::is_over(&session.status.state))
+            && (self.state.is_empty() || is_one_of(session.status.state, &self.state))
+            && !(self.live && show::is_over(session.status.state))
     }
 }

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use ao_api::Output;
 use ao_api::client::{Client, ClientError};
+use ao_api::{Output, SessionState};
 use tokio::time::Instant;
 
 use super::wait;
@@ -117,8 +117,8 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
 /// Returns true if a session has no process and gets none unless a person acts.
 async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandError> {
     let session = find_session(client, session).await?;
-    let rests = wait::can_only_rest(&session.status.state);
-    if session.status.state == "setup_failed" {
+    let rests = wait::can_only_rest(session.status.state);
+    if session.status.state == SessionState::SetupFailed {
         let name = &session.name;
         ui::note(format_args!(
             "the set-up of `{name}` failed, so nothing runs; `ao logs {name} --setup` shows why"
@@ -151,11 +151,11 @@ async fn or_nothing(
     session: &str,
     from: u64,
 ) -> Result<Output, ClientError> {
-    const BEFORE: [&str; 4] = ["queued", "setting_up", "setup_failed", "starting"];
+    use SessionState::{Queued, SettingUp, SetupFailed, Starting};
     match answer {
         Err(ClientError::Refused(problem)) if problem.word() == "unreadable-output" => {
             let state = find_session(client, session).await?.status.state;
-            match BEFORE.contains(&state.as_str()) {
+            match matches!(state, Queued | SettingUp | SetupFailed | Starting) {
                 true => Ok(Output { from, next: from, text: String::new(), ended: false }),
                 false => Err(ClientError::Refused(problem)),
             }

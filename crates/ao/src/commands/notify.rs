@@ -1,10 +1,11 @@
 //! `ao notify`: the channels for notices.
 
-use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
+use ao_api::{ChannelTest, NoticePriority, NotifyChannel, NotifyTest};
 
+use crate::cli::choice;
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::ui;
 
 /// List and test the channels for notices
@@ -47,8 +48,8 @@ struct NotifyTestArgs {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
     /// The urgency of the notice
-    #[arg(long, value_parser = ["urgent", "action", "warning", "info"])]
-    level: Option<String>,
+    #[arg(long, value_parser = choice::<NoticePriority>())]
+    level: Option<NoticePriority>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -71,7 +72,7 @@ fn list(cx: &Context) -> Result<(), CommandError> {
 
 fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
+    let test = NotifyTest { channels: args.channels.clone(), level: args.level };
     let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
     if cx.json() {
         ui::json(&tests)?;
@@ -93,13 +94,7 @@ fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn table(tests: &[ChannelTest]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHANNEL"),
-        TableColumn::optional("PLUGIN"),
-        TableColumn::new("RESULT"),
-        TableColumn::optional("WHERE"),
-        TableColumn::new("PROBLEM"),
-    ]);
+    let mut table = TextTable::new(&["CHANNEL", "PLUGIN?", "RESULT", "WHERE?", "PROBLEM"]);
     for test in tests {
         let (result, style) = if test.delivered { ("delivered", ui::GOOD) } else { ("failed", ui::ERROR) };
         table.row([
@@ -114,15 +109,7 @@ fn table(tests: &[ChannelTest]) -> TextTable {
 }
 
 fn listing(channels: &[NotifyChannel]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHANNEL"),
-        TableColumn::optional("PLUGIN"),
-        TableColumn::new("FOR"),
-        TableColumn::new("NOW"),
-        TableColumn::optional("WHERE"),
-        TableColumn::optional("LAST TOLD"),
-        TableColumn::new("PROBLEM"),
-    ]);
+    let mut table = TextTable::new(&["CHANNEL", "PLUGIN?", "FOR", "NOW", "WHERE?", "LAST TOLD?", "PROBLEM"]);
     for channel in channels {
         let (now, style) = now(channel);
         table.row([
@@ -142,7 +129,7 @@ fn listing(channels: &[NotifyChannel]) -> TextTable {
 
 fn audience(channel: &NotifyChannel) -> String {
     let projects = channel.projects.iter().map(|project| format!("all of {project}"));
-    let whom: Vec<String> = channel.levels.iter().cloned().chain(projects).collect();
+    let whom: Vec<String> = channel.levels.iter().map(ToString::to_string).chain(projects).collect();
     // A reaction may still name it.
     if whom.is_empty() { "what names it".to_owned() } else { whom.join(", ") }
 }

@@ -5,7 +5,7 @@ use ao_daemon::registry;
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
-use crate::show::{TableCell, TableColumn, TextTable};
+use crate::show::{TableCell, TextTable};
 use crate::ui;
 
 /// List and manage plugins
@@ -91,8 +91,7 @@ fn list(plugins: &[PluginInfo], cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(&plugins)?);
     }
-    let columns = ["SLOT", "NAME", "NEEDS", "WHAT IT IS"].map(TableColumn::new);
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["SLOT", "NAME", "NEEDS", "WHAT IT IS"]);
     for plugin in plugins {
         table.row([
             TableCell::new(plugin.slot.to_string()),

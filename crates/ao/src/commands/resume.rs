@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ao_api::Resume;
+use ao_api::{BudgetKind, Resume};
 
 use super::print_state;
 use crate::cli::context::Context;
-use crate::cli::{completers, duration_arg};
+use crate::cli::{choice, completers, duration_arg};
 use crate::error::CommandError;
 
 /// Continue a paused session, with new limits if its budget is used up
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     #[arg(add = completers::sessions())]
     session: String,
     /// The budget to raise: the session's own, or one that it shares
-    #[arg(long, value_name = "BUDGET", value_parser = ["session", "task", "project", "project-day", "day"])]
-    of: Option<String>,
+    #[arg(long, value_name = "BUDGET", value_parser = choice::<BudgetKind>())]
+    of: Option<BudgetKind>,
     /// Maximum cost, in US dollars
     #[arg(long, value_parser = dollars)]
     usd: Option<f64>,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let limits = Resume {
-        of: args.of.clone(),
+        of: args.of,
         usd: args.usd,
         tokens: args.tokens,
         turns: args.turns,

@@ -1,14 +1,14 @@
 //! `ao review-check`: open reviews and failed checks, and whether the agents received them.
 
 use ao_api::client::{Client, PullQuery};
-use ao_api::{Explanation, Incident, Pull, Session};
+use ao_api::{Explanation, Incident, IncidentLevel, Pull, PullReview, PullStateFilter, Session};
 use serde::Serialize;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
 use crate::error::CommandError;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
 
 /// Show pull requests with open reviews, and whether their agents were notified
@@ -79,7 +79,7 @@ async fn look(args: &Args, client: &Client) -> Result<(CheckedCounts, Vec<OpenIt
     };
     let meant = |session: &&Session| {
         args.project.as_ref().is_none_or(|project| *project == session.project_id)
-            && !show::is_over(&session.status.state)
+            && !show::is_over(session.status.state)
     };
     let sessions: Vec<&Session> = sessions.iter().filter(meant).collect();
     let mut pulls = pulls(args, client).await;
@@ -115,8 +115,11 @@ async fn look(args: &Args, client: &Client) -> Result<(CheckedCounts, Vec<OpenIt
 
 /// Lists the open pull requests, as far as forges can be reached.
 async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
-    let query =
-        PullQuery { project: args.project.clone(), state: Some("open".into()), ..PullQuery::default() };
+    let query = PullQuery {
+        project: args.project.clone(),
+        state: Some(PullStateFilter::Open),
+        ..PullQuery::default()
+    };
     match client.pulls(&query).await {
         Ok(pulls) => pulls.pulls,
         Err(err) => {
@@ -136,7 +139,7 @@ async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, Comm
     let review = OpenReview {
         pull: pull.id.clone(),
         title: pull.title.clone(),
-        changes_requested: pull.review == "changes_requested",
+        changes_requested: pull.review == PullReview::ChangesRequested,
         open_threads: threads.iter().filter(|thread| !thread.resolved).count(),
         updated_at: pull.updated_at,
     };
@@ -151,14 +154,7 @@ fn is_of_a_review(incident: &Incident) -> bool {
 }
 
 fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("SESSION"),
-        TableColumn::optional("PULLS"),
-        TableColumn::new("WHAT"),
-        TableColumn::new("FOR"),
-        TableColumn::new("TOLD"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["SESSION", "PULLS?", "WHAT", "FOR", "TOLD", "DETAIL"]);
     for session in open {
         for review in &session.reviews {
             let mut wants = Vec::new();
@@ -200,9 +196,9 @@ fn name(open: &OpenItems) -> TableCell {
 }
 
 fn delivery_cell(incident: &Incident) -> TableCell {
-    match (incident.asked.as_str(), incident.acted) {
-        ("nobody", 0) => TableCell::styled("nobody yet", ui::BUSY),
-        ("nobody", acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
+    match (incident.asked, incident.acted) {
+        (IncidentLevel::Nobody, 0) => TableCell::styled("nobody yet", ui::BUSY),
+        (IncidentLevel::Nobody, acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
         (asked, 0) => TableCell::styled(format!("{asked}, not yet"), ui::BUSY),
         (asked, acted) => TableCell::styled(format!("{asked}, {acted}×"), ui::GOOD),
     }

@@ -1,7 +1,7 @@
 //! `ao start`: starts the daemon and registers the current repository.
 
 use ao_api::client::{Client, ClientError, ItemName};
-use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
+use ao_api::{AgentRole, NewProject, NewSession, Projects, Session, Spawned};
 use ao_config::ConfigError;
 use ao_daemon::config;
 use ao_daemon::config::apply::agents_of;
@@ -293,7 +293,7 @@ async fn orchestrate(started: &mut StartResult) -> Result<(), CommandError> {
     let Some(project) = started.projects.first() else { return Ok(()) };
     let wish = NewSession {
         project_id: Some(project.clone()),
-        role: Some("orchestrator".into()),
+        role: Some(AgentRole::Orchestrator),
         ..NewSession::default()
     };
     let spawned: Result<Spawned, _> = started.joined.client.post("/api/sessions", &wish).await;

@@ -5,14 +5,14 @@ use std::pin::pin;
 use std::time::Duration;
 
 use ao_api::client::Client;
-use ao_api::{Session, Stop};
+use ao_api::{Session, Stop, TreeState};
 use futures::StreamExt;
 use futures::stream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
-use crate::client::{DELETED, daemon_process, event_watch, find_session};
+use crate::client::{daemon_process, event_watch, find_session};
 use crate::error::{CommandError, FailureKind};
 use crate::{show, ui};
 
@@ -77,7 +77,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     let live = async || {
         let all = client.sessions().await?.sessions.into_iter();
         let meant =
-            all.filter(|session| !show::is_over(&session.status.state) && is_meant(&session.project_id));
+            all.filter(|session| !show::is_over(session.status.state) && is_meant(&session.project_id));
         Ok::<Vec<String>, CommandError>(meant.map(|session| session.id).collect())
     };
     let mut ids = live().await?;
@@ -206,7 +206,7 @@ pub(super) async fn one(
 
 async fn begin(client: &Client, session: &str, order: &Stop) -> Result<PendingStop, CommandError> {
     let known = find_session(client, session).await?;
-    if !show::is_over(&known.status.state) {
+    if !show::is_over(known.status.state) {
         client.stop(&known.id, order).await?;
     }
     Ok(PendingStop { named: session.to_owned(), id: known.id })
@@ -216,7 +216,7 @@ async fn finish(client: &Client, stopping: &PendingStop, until: Instant) -> Resu
     let PendingStop { named, id } = stopping;
     let ended = async || {
         let session = find_session(client, id).await?;
-        Ok(show::is_over(&session.status.state).then_some(session))
+        Ok(show::is_over(session.status.state).then_some(session))
     };
     let waited = async {
         match ended().await {
@@ -234,14 +234,14 @@ async fn finish(client: &Client, stopping: &PendingStop, until: Instant) -> Resu
 fn describe(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
-        Some(tree) if tree.state == DELETED => {
+        Some(tree) if tree.state == TreeState::Deleted => {
             format!(
                 "{title}{name}{title:#}: {state}; its folder {} was deleted; its commits are on the branch {}; \
                  `ao session restore {name}` recreates the folder",
                 tree.path, session.branch
             )
         }
-        Some(tree) if tree.state != "removed" => {
+        Some(tree) if tree.state != TreeState::Removed => {
             format!(
                 "{title}{name}{title:#}: {state}; its work is kept in {} (branch {})",
                 tree.path, session.branch

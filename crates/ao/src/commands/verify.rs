@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ao_api::client::Client;
-use ao_api::{Explanation, Session};
+use ao_api::{EvidenceSource, Explanation, Session, SessionState, SignalReading, TreeState};
 use serde::Serialize;
 
 use crate::cli::completers;
@@ -87,7 +87,7 @@ async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandEr
     report.sessions = sessions.len();
     for session in &sessions {
         let mut found = folders(session, |path| Path::new(path).join(".git").exists());
-        if runs(&session.status.state) {
+        if runs(session.status.state) {
             found.extend(process(&client.explain(&session.id).await?));
         }
         let name = &session.name;
@@ -99,23 +99,26 @@ async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandEr
 }
 
 /// Returns true if a session in this state has a process.
-fn runs(state: &str) -> bool {
-    matches!(state, "working" | "idle" | "needs_input" | "blocked" | "rate_limited" | "unknown")
+fn runs(state: SessionState) -> bool {
+    use SessionState::{Blocked, Idle, NeedsInput, RateLimited, Unknown, Working};
+    matches!(state, Working | Idle | NeedsInput | Blocked | RateLimited | Unknown)
 }
 
 /// Checks that the workspace of a session is where it should be.
 fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let Some(tree) = &session.workspace else {
-        let lacks = runs(&session.status.state);
+        let lacks = runs(session.status.state);
         return lacks.then(|| "it runs without a workspace".to_owned()).into_iter().collect();
     };
     let path = &tree.path;
-    let what = match (tree.state.as_str(), is_there(path)) {
-        ("ready" | "kept", false) => format!("its workspace `{path}` is not there"),
-        ("removed", true) => format!("its workspace `{path}` is recorded as removed, but exists"),
-        ("doubtful", _) => format!("the state of its workspace is unknown: `{path}`"),
-        _ if show::is_over(&session.status.state) || !runs(&session.status.state) => return vec![],
-        ("removing" | "removed", _) => format!("it runs, but its workspace is {}", tree.state),
+    let what = match (tree.state, is_there(path)) {
+        (TreeState::Ready | TreeState::Kept, false) => format!("its workspace `{path}` is not there"),
+        (TreeState::Removed, true) => format!("its workspace `{path}` is recorded as removed, but exists"),
+        (TreeState::Doubtful, _) => format!("the state of its workspace is unknown: `{path}`"),
+        _ if !runs(session.status.state) => return vec![],
+        (TreeState::Removing | TreeState::Removed, _) => {
+            format!("it runs, but its workspace is {}", tree.state)
+        }
         _ => return vec![],
     };
     vec![what]
@@ -124,26 +127,28 @@ fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
 /// Checks that the process of a session was seen.
 fn process(explanation: &Explanation) -> Option<String> {
     // It has ended since it was listed, so there is nothing to compare.
-    if !runs(&explanation.status.state) {
+    if !runs(explanation.status.state) {
         return None;
     }
     if let Some(astray) = &explanation.astray {
         return Some(astray.clone());
     }
     let status = &explanation.status;
-    let seen = explanation.signals.iter().find(|signal| signal.source == "process");
+    let seen = explanation.signals.iter().find(|signal| signal.source == EvidenceSource::Process);
     match seen {
         // A session that ends its process after each turn, or has released its slot, is idle without one.
-        Some(signal) if signal.reading == "exited" && status.state == "idle" => None,
-        Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
+        Some(signal) if signal.reading == SignalReading::Exited && status.state == SessionState::Idle => None,
+        Some(signal) if matches!(signal.reading, SignalReading::Exited | SignalReading::Unreadable) => {
             let age = show::span(signal.age_seconds);
             Some(format!("recorded as {}, but its process was {} {age} ago", status.state, signal.reading))
         }
-        Some(signal) if signal.reading == "unheld" => Some(format!(
+        Some(signal) if signal.reading == SignalReading::Unheld => Some(format!(
             "recorded as {}, but the shim of its agent is gone; the agent is restarted",
             status.state
         )),
-        _ if status.state == "unknown" => Some(format!("its state is unknown: {}", status.reason)),
+        _ if status.state == SessionState::Unknown => {
+            Some(format!("its state is unknown: {}", status.reason))
+        }
         _ if explanation.signals.is_empty() => Some("its process was never seen".to_owned()),
         _ => None,
     }

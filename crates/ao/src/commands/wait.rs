@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ao_api::Session;
+use ao_api::{Session, SessionState, WireEnum};
 use ao_core::session::StatusWord;
+use clap::builder::PossibleValuesParser;
 
 use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg};
@@ -13,35 +14,15 @@ use crate::show::Canvas;
 use crate::{show, ui};
 
 /// Every state of a session, and the two group names that stand for several states.
-pub(super) const STATES: [&str; 19] = [
-    "queued",
-    "setting_up",
-    "setup_failed",
-    "starting",
-    "working",
-    "idle",
-    "needs_input",
-    "blocked",
-    "rate_limited",
-    "unknown",
-    "capped",
-    "paused",
-    "retrying",
-    "exited",
-    "stopping",
-    "stopped",
-    "merged",
-    "waiting",
-    "error",
-];
+pub(super) fn states() -> PossibleValuesParser {
+    let groups = ["waiting", "error"].map(str::to_owned);
+    PossibleValuesParser::new(SessionState::ALL.iter().map(ToString::to_string).chain(groups))
+}
 
 /// Returns true if a state is one of those asked for.
-pub(super) fn is_one_of(state: &str, asked: &[String]) -> bool {
-    match StatusWord::of_word(state) {
-        Some(word) => asked.iter().any(|asked| word.is_meant_by(asked)),
-        // A state of a newer daemon belongs to no group.
-        None => asked.iter().any(|asked| asked == state),
-    }
+pub(super) fn is_one_of(state: SessionState, asked: &[String]) -> bool {
+    let word = StatusWord::of_word(&state.to_string());
+    word.is_some_and(|word| asked.iter().any(|asked| word.is_meant_by(asked)))
 }
 
 /// Wait until a session reaches a state
@@ -59,7 +40,7 @@ pub(crate) struct Args {
     #[arg(add = completers::sessions())]
     session: String,
     /// The states to wait for
-    #[arg(long = "for", required = true, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
+    #[arg(long = "for", required = true, value_delimiter = ',', value_name = "STATE", value_parser = states())]
     states: Vec<String>,
     /// Maximum time to wait: 30, 30s, 5m, 2h [default: no limit]
     #[arg(long, short, value_parser = duration_arg::parse)]
@@ -75,10 +56,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             let id = find_session(&client, &args.session).await?.id;
             event_watch::until(&client, Some(&id), async || {
                 let session = find_session(&client, &id).await?;
-                let state = session.status.state.as_str();
+                let state = session.status.state;
                 let wanted = is_one_of(state, &args.states);
                 // A session without budget is not at rest, but needs a person to continue.
-                let settled = wanted || can_only_rest(state) || state == "capped";
+                let settled = wanted || can_only_rest(state) || state == SessionState::Capped;
                 if settled {
                     return Ok(Some(session));
                 }
@@ -100,20 +81,22 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     } else {
         ui::line(show::why(&reached.name, &reached.status, Canvas::here()))?;
     }
-    if is_one_of(&reached.status.state, &args.states) {
+    if is_one_of(reached.status.state, &args.states) {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
     let error = CommandError::new(FailureKind::User, error);
-    Err(match reached.status.state.as_str() {
-        "capped" => error.hint(format!("`ao resume {}` shows which limit it needs", reached.name)),
+    Err(match reached.status.state {
+        SessionState::Capped => {
+            error.hint(format!("`ao resume {}` shows which limit it needs", reached.name))
+        }
         _ => error,
     })
 }
 
 /// Returns true if only a person can move a session out of this state.
-pub(super) fn can_only_rest(state: &str) -> bool {
-    show::is_over(state) || matches!(state, "exited" | "setup_failed")
+pub(super) fn can_only_rest(state: SessionState) -> bool {
+    show::is_over(state) || matches!(state, SessionState::Exited | SessionState::SetupFailed)
 }
 
 fn wanted(args: &Args) -> String {

@@ -27,7 +27,7 @@ pub fn advice(list: &AdviceList, _: Canvas) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ao_api::Advice;
+    use ao_api::{Advice, AdviceTopic};
 
     use super::*;
 
@@ -35,7 +35,7 @@ mod tests {
     fn advice_says_what_why_and_what_to_do() {
         let one = Advice {
             rank: 1,
-            kind: "merge".into(),
+            kind: AdviceTopic::Merge,
             project_id: Some("app".into()),
             subject: "app!7".into(),
             what: "app!7 is approved and green, one command away: \u{1b}[31mred".into(),

@@ -2,16 +2,15 @@
 
 use std::fmt::Write;
 
-use ao_api::{Budget, Budgets, Limits};
+use ao_api::{Budget, BudgetKind, Budgets, Limits};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 /// Renders the usage of all budgets, and refused accounts.
 pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
-    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(TableColumn::new);
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"]);
     for budget in &budgets.budgets {
         let [cost, tokens, turns, time] = counters(budget);
         let (state, style) = match (&budget.capped, budget.marked) {
@@ -59,12 +58,12 @@ pub(super) fn line(budget: &Budget) -> String {
 
 /// Describes the owner of a budget.
 pub(super) fn whose(budget: &Budget) -> String {
-    match (budget.scope.as_str(), budget.of.as_deref()) {
-        ("day", _) => "all, today".into(),
-        ("project-day", Some(project)) => format!("{project}, today"),
-        ("project", Some(project)) => format!("{project}, ever"),
+    match (budget.scope, budget.of.as_deref()) {
+        (BudgetKind::Day, _) => "all, today".into(),
+        (BudgetKind::ProjectDay, Some(project)) => format!("{project}, today"),
+        (BudgetKind::Project, Some(project)) => format!("{project}, ever"),
         (_, Some(of)) => of.into(),
-        (scope, None) => scope.into(),
+        (scope, None) => scope.to_string(),
     }
 }
 
@@ -108,7 +107,7 @@ mod tests {
 
     fn budget(usd: Option<f64>, turns: u64, partly_unknown: bool) -> Budget {
         Budget {
-            scope: "project-day".into(),
+            scope: BudgetKind::ProjectDay,
             of: Some("app".into()),
             spend: Spend { usd, tokens: None, turns, seconds: 90 },
             partly_unknown,

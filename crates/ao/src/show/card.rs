@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use ao_api::{Message, Queue, Session, Spend, Tree};
+use ao_api::{
+    AgentRole, BudgetKind, ChecksColor, Message, NextParty, ProgressStage, Queue, ReviewProgress, Session,
+    Spend, Tree, TreeState,
+};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
@@ -12,7 +15,7 @@ use crate::ui;
 pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas: Canvas) -> String {
     let mut drawn = String::new();
     let title = ui::TITLE;
-    let style = work::style(&session.work, &session.status.state);
+    let style = work::style(&session.work, Some(session.status.state));
     let state = if by_pull(session) { work::stage(session) } else { words::state(&session.status) };
     let since = if by_pull(session) { work::since(session) } else { session.status.since };
     let age = words::age(since, canvas.now);
@@ -40,8 +43,7 @@ pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas
 }
 
 fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable {
-    let mut table =
-        TextTable::new(&[TableColumn::new(""), TableColumn::new("")]).without_heading().indented(2);
+    let mut table = TextTable::new(&["", ""]).without_heading().indented(2);
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
             table.row([TableCell::styled(name, ui::FAINT), TableCell::new(value)]);
@@ -51,8 +53,8 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable 
     fact("turn", turn(session));
     fact("pull", pull(session));
     fact("project", session.project_id.clone());
-    if session.role != "worker" {
-        fact("role", session.role.clone());
+    if session.role != AgentRole::Worker {
+        fact("role", session.role.to_string());
     }
     fact("agent", agent(session));
     fact("runs in", runs_in(session));
@@ -81,7 +83,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable 
     fact("ports", ports.join(" "));
     fact("queue", queue.map(fleet::place).unwrap_or_default());
     for hold in &session.holds {
-        let kind = hold.kind.replace('_', " ");
+        let kind = words::spaced(hold.kind);
         fact("held", format!("{} ({kind}, {})", hold.why, words::age(hold.since, canvas.now)));
     }
     fact("messages", messages(session));
@@ -95,8 +97,8 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable 
     );
     fact("used", spend(&session.spend));
     for shared in &session.budgets {
-        let whose = match shared.scope.as_str() {
-            "session" => "its own".to_owned(),
+        let whose = match shared.scope {
+            BudgetKind::Session => "its own".to_owned(),
             _ => budget::whose(shared),
         };
         fact("budget", format!("{whose}: {}", budget::line(shared)));
@@ -108,19 +110,20 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> TextTable 
 
 /// Returns true if the pull request determines the stage, not the process.
 fn by_pull(session: &Session) -> bool {
-    let of_process = ["question", "stuck", "budget", "limit", "working", "starting", "stopping"];
+    use ProgressStage::{Budget, Limit, Question, Starting, Stopping, Stuck, Working};
     let work = &session.work;
-    work.pull.is_some() && work.turn != "done" && !of_process.contains(&work.stage.as_str())
+    let of_process = matches!(work.stage, Question | Stuck | Budget | Limit | Working | Starting | Stopping);
+    work.pull.is_some() && work.turn != NextParty::Done && !of_process
 }
 
 fn turn(session: &Session) -> String {
     let work = &session.work;
-    let whose = match work.turn.as_str() {
-        "you" => "yours",
-        "agent" => "its agent's",
-        "checks" => "the checks'",
-        "queue" => "the merge queue's",
-        _ => return String::new(),
+    let whose = match work.turn {
+        NextParty::You => "yours",
+        NextParty::Agent => "its agent's",
+        NextParty::Checks => "the checks'",
+        NextParty::Queue => "the merge queue's",
+        NextParty::Wait | NextParty::Done | NextParty::Unknown => return String::new(),
     };
     let blocks = work::blocks(work).map(|blocks| format!("; it {blocks}")).unwrap_or_default();
     format!("{whose}{blocks}")
@@ -128,17 +131,17 @@ fn turn(session: &Session) -> String {
 
 fn pull(session: &Session) -> String {
     let Some(pull) = &session.work.pull else { return String::new() };
-    if session.work.turn == "done" {
+    if session.work.turn == NextParty::Done {
         return pull.id.clone();
     }
-    let checks = match pull.checks.as_str() {
-        "none" => "no checks".to_owned(),
-        word => format!("checks {word}"),
+    let checks = match pull.checks {
+        ChecksColor::None => "no checks".to_owned(),
+        checks => format!("checks {checks}"),
     };
-    let review = match pull.review.as_str() {
-        "waiting" => "waits for review".to_owned(),
-        "none" => "no review".to_owned(),
-        word => word.replace('_', " "),
+    let review = match pull.review {
+        ReviewProgress::Waiting => "waits for review".to_owned(),
+        ReviewProgress::None => "no review".to_owned(),
+        review => words::spaced(review),
     };
     let queued = pull.queued.map(|place| format!(", number {place} in the merge queue")).unwrap_or_default();
     format!("{}: {checks}, {review}{queued}", pull.id)
@@ -165,9 +168,9 @@ fn runs_in(session: &Session) -> String {
 }
 
 fn workspace(tree: &Tree) -> String {
-    match tree.state.as_str() {
-        "ready" => tree.path.clone(),
-        crate::client::DELETED => {
+    match tree.state {
+        TreeState::Ready => tree.path.clone(),
+        TreeState::Deleted => {
             format!("{} was deleted; the session continues in a new one from its branch", tree.path)
         }
         state => format!("{} ({state})", tree.path),

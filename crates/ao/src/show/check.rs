@@ -2,35 +2,31 @@
 
 use std::fmt::Write;
 
-use anstyle::Style;
-use ao_api::{Check, CheckRun, Checks};
+use ao_api::{Check, CheckRun, CheckRunState, Checks};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, prose, words};
 use crate::ui;
 
 /// Returns true if a run in this state has not ended.
-pub(crate) fn is_pending(state: &str) -> bool {
-    matches!(state, "queued" | "running")
+pub(crate) fn is_pending(state: CheckRunState) -> bool {
+    matches!(state, CheckRunState::Queued | CheckRunState::Running)
 }
 
 /// Returns true if a run in this state prevents a merge.
-pub(crate) fn is_bad(state: &str) -> bool {
-    matches!(state, "failed" | "broken" | "cancelled")
+pub(crate) fn is_bad(state: CheckRunState) -> bool {
+    matches!(state, CheckRunState::Failed | CheckRunState::Broken | CheckRunState::Cancelled)
 }
 
-/// Renders the state of a run, or of several, with its colour.
-pub(super) fn state(state: &str) -> TableCell {
-    TableCell::styled(state, style(state))
-}
-
-fn style(state: &str) -> Style {
-    match state {
-        "passed" => ui::GOOD,
-        "failed" | "broken" => ui::ERROR,
-        "running" | "queued" | "pending" => ui::BUSY,
-        _ => ui::FAINT,
-    }
+/// Renders the state of a run with its colour.
+pub(super) fn state(state: CheckRunState) -> TableCell {
+    let style = match state {
+        CheckRunState::Passed => ui::GOOD,
+        CheckRunState::Failed | CheckRunState::Broken => ui::ERROR,
+        CheckRunState::Running | CheckRunState::Queued => ui::BUSY,
+        CheckRunState::Skipped | CheckRunState::Cancelled => ui::FAINT,
+    };
+    TableCell::styled(state, style)
 }
 
 /// Formats the duration of a run so far.
@@ -47,21 +43,12 @@ pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
 
 /// Renders runs, one per line.
 pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
-    let mut table = TextTable::new(&[
-        TableColumn::new("RUN"),
-        TableColumn::new("CHECK"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PULL"),
-        TableColumn::optional("COMMIT"),
-        TableColumn::new("TOOK"),
-        TableColumn::optional("AGE"),
-        TableColumn::new("WHY"),
-    ]);
+    let mut table = TextTable::new(&["RUN", "CHECK", "STATE", "PULL?", "COMMIT?", "TOOK", "AGE?", "WHY"]);
     for run in runs {
         table.row([
             TableCell::styled(&run.id, ui::TITLE),
             TableCell::new(&run.check),
-            state(&run.state),
+            state(run.state),
             TableCell::new(run.pull.as_deref().unwrap_or_default()),
             TableCell::styled(words::short_commit(&run.head), ui::FAINT),
             TableCell::new(duration(run, canvas)),
@@ -125,8 +112,8 @@ pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
             (Some(path), None) => format!(" {path}"),
             _ => String::new(),
         };
-        let name = item.name.as_deref().unwrap_or(&item.kind);
-        let _ = writeln!(drawn, "  {}{faint}{}{faint:#}", words::plain(name), words::plain_line(&place));
+        let name = item.name.clone().unwrap_or_else(|| item.kind.to_string());
+        let _ = writeln!(drawn, "  {}{faint}{}{faint:#}", words::plain(&name), words::plain_line(&place));
         drawn += &prose::prose(&item.message, "    ", 4, canvas.width);
     }
     if failure.items.is_empty() {
@@ -150,14 +137,7 @@ pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
 }
 
 fn table(checks: &[Check]) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHECK"),
-        TableColumn::new("REQUIRED"),
-        TableColumn::optional("LIMIT"),
-        TableColumn::optional("PATHS"),
-        TableColumn::optional("BECAUSE"),
-        TableColumn::new("COMMAND"),
-    ]);
+    let mut table = TextTable::new(&["CHECK", "REQUIRED", "LIMIT?", "PATHS?", "BECAUSE?", "COMMAND"]);
     for check in checks {
         table.row([
             TableCell::styled(&check.name, ui::TITLE),

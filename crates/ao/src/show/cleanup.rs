@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Cleanup, Decision, TreeReport};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -12,13 +12,7 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     if cleanup.trees.is_empty() {
         return "no workspaces to clean up\n".into();
     }
-    let mut table = TextTable::new(&[
-        TableColumn::new("SESSION"),
-        TableColumn::new("SIZE"),
-        TableColumn::optional("IGNORED"),
-        TableColumn::new("DECISION"),
-        TableColumn::new("WHERE"),
-    ]);
+    let mut table = TextTable::new(&["SESSION", "SIZE", "IGNORED?", "DECISION", "WHERE"]);
     for tree in &cleanup.trees {
         let (decision, style) = decision(tree.decision, cleanup.dry_run);
         table.row([

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ao_api::{Conflict, ConflictBranch, ConflictFile, ConflictLines, Conflicts};
 
 use super::Canvas;
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::words::{plain, plain_line, shorten};
 use crate::ui;
 
@@ -86,14 +86,7 @@ fn named(told: &Conflict, line: &str) -> String {
 
 /// Renders the number of each branch.
 fn legend(clashing: &[&ConflictBranch], canvas: Canvas) -> String {
-    let columns = [
-        TableColumn::new("#"),
-        TableColumn::new("NAME"),
-        TableColumn::optional("BRANCH"),
-        TableColumn::new("FILES"),
-        TableColumn::new("TITLE"),
-    ];
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["#", "NAME", "BRANCH?", "FILES", "TITLE"]);
     for (nth, branch) in clashing.iter().enumerate() {
         table.row([
             TableCell::new((nth + 1).to_string()),
@@ -158,14 +151,14 @@ fn lines(lines: ConflictLines) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ao_api::{ConflictHunk, Timestamp};
+    use ao_api::{ConflictHunk, ConflictSource, Timestamp};
 
     use super::*;
 
     fn told() -> Conflicts {
         let branch = |name: &str| ConflictBranch {
             name: name.into(),
-            kind: "session".into(),
+            kind: ConflictSource::Session,
             branch: format!("agent/{name}"),
             title: "Mend the\u{1b}[31m form".into(),
             session: Some(name.into()),

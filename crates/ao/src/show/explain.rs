@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ao_api::{Explanation, Message, MessageState, Status};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, fleet, words};
 use crate::ui;
 
@@ -46,7 +46,7 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
 /// Renders the explanation in one line.
 pub fn why(name: &str, status: &Status, canvas: Canvas) -> String {
     let title = ui::TITLE;
-    let style = words::style(&status.state);
+    let style = words::style(status.state);
     let state = words::state(status);
     let age = words::age(status.since, canvas.now);
     let reason = words::plain(&status.reason);
@@ -58,22 +58,15 @@ fn table() -> TextTable {
 }
 
 fn signals(explanation: &Explanation) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new(""),
-        TableColumn::new("SOURCE"),
-        TableColumn::new("AGE"),
-        TableColumn::new("SAW"),
-        TableColumn::optional("CONFIDENCE"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["", "SOURCE", "AGE", "SAW", "CONFIDENCE?", "DETAIL"]);
     for signal in &explanation.signals {
         let (mark, style) = mark(signal.decided);
         table.row([
             TableCell::styled(mark, style),
-            TableCell::styled(&signal.source, style),
+            TableCell::styled(signal.source, style),
             TableCell::new(words::span(signal.age_seconds)),
-            TableCell::new(&signal.reading),
-            TableCell::new(&signal.confidence),
+            TableCell::new(signal.reading),
+            TableCell::new(signal.confidence),
             TableCell::new(&signal.detail),
         ]);
     }
@@ -84,18 +77,13 @@ fn signals(explanation: &Explanation) -> TextTable {
 }
 
 fn rules(explanation: &Explanation) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new(""),
-        TableColumn::new("RULE"),
-        TableColumn::new("SAYS"),
-        TableColumn::new("MEANS"),
-    ]);
+    let mut table = TextTable::new(&["", "RULE", "SAYS", "MEANS"]);
     for rule in &explanation.rules {
         let (mark, style) = mark(rule.won);
         table.row([
             TableCell::styled(mark, style),
-            TableCell::styled(&rule.rule, style),
-            TableCell::styled(&rule.says, words::style(&rule.says)),
+            TableCell::styled(rule.rule, style),
+            TableCell::styled(rule.says, words::style(rule.says)),
             TableCell::new(&rule.meaning),
         ]);
     }
@@ -116,11 +104,10 @@ fn queue(explanation: &Explanation) -> TextTable {
 }
 
 fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
-    let mut table =
-        TextTable::new(&[TableColumn::new("BY"), TableColumn::new("FOR"), TableColumn::new("WHY")]);
+    let mut table = TextTable::new(&["BY", "FOR", "WHY"]);
     for hold in &explanation.holds {
         table.row([
-            TableCell::new(hold.kind.replace('_', " ")),
+            TableCell::new(words::spaced(hold.kind)),
             TableCell::new(words::age(hold.since, canvas.now)),
             TableCell::new(&hold.why),
         ]);
@@ -129,13 +116,7 @@ fn holds(explanation: &Explanation, canvas: Canvas) -> TextTable {
 }
 
 fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("PROBLEM"),
-        TableColumn::new("FOR"),
-        TableColumn::new("ACTED"),
-        TableColumn::new("ASKED"),
-        TableColumn::new("DETAIL"),
-    ]);
+    let mut table = TextTable::new(&["PROBLEM", "FOR", "ACTED", "ASKED", "DETAIL"]);
     for incident in &explanation.incidents {
         let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
         let detail = match &incident.held {
@@ -146,7 +127,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
             TableCell::new(&incident.kind),
             TableCell::new(words::age(incident.opened_at, canvas.now)),
             TableCell::new(format!("{}×", incident.acted)),
-            TableCell::new(&incident.asked),
+            TableCell::new(incident.asked),
             TableCell::new(detail),
         ]);
     }
@@ -154,13 +135,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> TextTable {
 }
 
 pub(super) fn messages(messages: &[Message], canvas: Canvas) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("NO"),
-        TableColumn::new("STATE"),
-        TableColumn::new("FOR"),
-        TableColumn::optional("FROM"),
-        TableColumn::new("WHY"),
-    ]);
+    let mut table = TextTable::new(&["NO", "STATE", "FOR", "FROM?", "WHY"]);
     for message in messages {
         let (state, style) = message_state(message.state);
         table.row([

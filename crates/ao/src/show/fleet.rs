@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ao_api::{PullWork, Queue, Session, Timestamp, WorkState};
+use ao_api::{
+    NextParty, ProgressStage, PullWork, Queue, ReviewProgress, Session, SessionState, Timestamp, WorkState,
+};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words, work};
 use crate::ui;
 
@@ -139,14 +141,14 @@ impl<'a> FleetMember<'a> {
     fn stage(self) -> String {
         match self {
             FleetMember::Session(session) => work::stage(session),
-            FleetMember::Pull(pull) => pull.work.stage.replace('_', " "),
+            FleetMember::Pull(pull) => words::spaced(pull.work.stage),
         }
     }
 
-    fn state(self) -> &'a str {
+    fn state(self) -> Option<SessionState> {
         match self {
-            FleetMember::Session(session) => &session.status.state,
-            FleetMember::Pull(_) => "",
+            FleetMember::Session(session) => Some(session.status.state),
+            FleetMember::Pull(_) => None,
         }
     }
 
@@ -168,28 +170,27 @@ impl<'a> FleetMember<'a> {
     }
 
     fn group(self) -> FleetGroup {
-        let state = self.state();
-        match (self.work().turn.as_str(), self.work().stage.as_str()) {
-            ("you", _) => FleetGroup::NeedsYou,
-            ("checks" | "queue", _) => FleetGroup::OnItsWay,
-            ("done", _) => FleetGroup::Ended,
-            ("wait", _) => FleetGroup::Waiting,
-            ("agent", "idle") => FleetGroup::Idle,
-            ("agent", _) => FleetGroup::AtWork,
-            _ => group_of_state(state),
+        match self.work().turn {
+            NextParty::You => FleetGroup::NeedsYou,
+            NextParty::Checks | NextParty::Queue => FleetGroup::OnItsWay,
+            NextParty::Done => FleetGroup::Ended,
+            NextParty::Wait => FleetGroup::Waiting,
+            NextParty::Agent if self.work().stage == ProgressStage::Idle => FleetGroup::Idle,
+            NextParty::Agent => FleetGroup::AtWork,
+            NextParty::Unknown => self.state().map_or(FleetGroup::Other, group_of_state),
         }
     }
 }
 
 /// Groups by the process alone, for an older daemon.
-fn group_of_state(state: &str) -> FleetGroup {
+fn group_of_state(state: SessionState) -> FleetGroup {
+    use SessionState::*;
     match state {
-        state if words::needs_person(state) => FleetGroup::NeedsYou,
-        state if words::is_over(state) => FleetGroup::Ended,
-        "idle" => FleetGroup::Idle,
-        "working" | "starting" | "setting_up" | "retrying" | "stopping" => FleetGroup::AtWork,
-        "queued" | "rate_limited" | "paused" => FleetGroup::Waiting,
-        _ => FleetGroup::Other,
+        NeedsInput | Blocked | SetupFailed | Exited | Capped | Unknown => FleetGroup::NeedsYou,
+        Stopped | Merged => FleetGroup::Ended,
+        Idle => FleetGroup::Idle,
+        Working | Starting | SettingUp | Retrying | Stopping => FleetGroup::AtWork,
+        Queued | RateLimited | Paused => FleetGroup::Waiting,
     }
 }
 
@@ -200,20 +201,12 @@ fn rows(
     several: bool,
     canvas: Canvas,
 ) -> TextTable {
-    const COLUMNS: [TableColumn; 8] = [
-        TableColumn::new("session"),
-        TableColumn::new("stage"),
-        TableColumn::new("for"),
-        TableColumn::new("pull"),
-        TableColumn::new("checks"),
-        TableColumn::optional("review"),
-        TableColumn::optional("project"),
-        TableColumn::new("work"),
-    ];
+    const COLUMNS: [&str; 8] = ["session", "stage", "for", "pull", "checks", "review?", "project?", "work"];
     let mut table = TextTable::new(&COLUMNS).without_heading().indented(2);
     let most = if group == FleetGroup::Ended { ENDED_SHOWN } else { usize::MAX };
-    let is_plain =
-        |member: &FleetMember<'_>| group == FleetGroup::NeedsYou && member.work().stage == "review";
+    let is_plain = |member: &FleetMember<'_>| {
+        group == FleetGroup::NeedsYou && member.work().stage == ProgressStage::Review
+    };
     let fold = members.iter().filter(|member| is_plain(member)).count() > COMMANDS_EACH;
     for member in members.iter().take(most) {
         let state = work_cells(*member, several, canvas);
@@ -293,15 +286,23 @@ fn remarks(session: &Session) -> Vec<String> {
 /// sessions.
 fn why(member: FleetMember<'_>) -> Option<String> {
     let work = member.work();
-    let says = match (member, work.stage.as_str()) {
-        (FleetMember::Session(session), "") => {
+    let says = match (member, work.stage) {
+        (FleetMember::Session(session), ProgressStage::Unknown) => {
             Some(session.status.question.clone().unwrap_or_else(|| session.status.reason.clone()))
         }
-        (FleetMember::Session(session), "question") => {
+        (FleetMember::Session(session), ProgressStage::Question) => {
             Some(session.status.question.clone().unwrap_or_else(|| work.says.clone()))
         }
-        (_, "review") if work.says.ends_with("waits for your review") && !work.says.contains(',') => None,
-        (_, "merge") if work.pull.as_ref().is_some_and(|pull| pull.review == "approved") => None,
+        (_, ProgressStage::Review)
+            if work.says.ends_with("waits for your review") && !work.says.contains(',') =>
+        {
+            None
+        }
+        (_, ProgressStage::Merge)
+            if work.pull.as_ref().is_some_and(|pull| pull.review == ReviewProgress::Approved) =>
+        {
+            None
+        }
         _ => Some(work.says.clone()),
     };
     let parts: Vec<String> =
@@ -331,21 +332,24 @@ fn next_of(member: FleetMember<'_>) -> Option<String> {
 /// Returns the next command for a session that waits for a person.
 pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
-    let by_state = match session.status.state.as_str() {
-        "needs_input" => match session.status.question_number {
+    let by_state = match session.status.state {
+        SessionState::NeedsInput => match session.status.question_number {
             Some(number) => format!("ao answer {name} … --question {number}  or  ao attach {name}"),
             None => format!("ao attach {name}"),
         },
-        "blocked" | "unknown" => format!("ao explain {name}  or  ao attach {name}"),
-        "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
-        "exited" if session.can_restore => format!("ao session restore {name}  or  ao stop {name}"),
-        "exited" => format!("ao logs {name}  then  ao stop {name}"),
-        "capped" => format!("ao resume {name}  shows which limit it needs"),
+        SessionState::Blocked | SessionState::Unknown => format!("ao explain {name}  or  ao attach {name}"),
+        SessionState::SetupFailed => format!("ao logs {name} --setup  then  ao retry {name}"),
+        SessionState::Exited if session.can_restore => {
+            format!("ao session restore {name}  or  ao stop {name}")
+        }
+        SessionState::Exited => format!("ao logs {name}  then  ao stop {name}"),
+        SessionState::Capped => format!("ao resume {name}  shows which limit it needs"),
         _ => String::new(),
     };
-    match session.work.stage.as_str() {
+    use ProgressStage::{Budget, Question, Stuck, Unknown};
+    match session.work.stage {
         // The needs of the process are those of its work.
-        "" | "question" | "stuck" | "budget" if !by_state.is_empty() => Some(by_state),
+        Unknown | Question | Stuck | Budget if !by_state.is_empty() => Some(by_state),
         _ => work::commands(&session.work),
     }
 }

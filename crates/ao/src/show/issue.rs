@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use ao_api::{Imported, Issue};
+use anstyle::Style;
+use ao_api::{ImportOutcome, Imported, Issue, OpenState};
 
 use super::prose::prose;
 use super::pull::author;
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -14,15 +15,15 @@ pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
     // The project is shown only if there are several.
     let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
     let mut table = TextTable::new(&[
-        TableColumn::new("ISSUE"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PRIORITY"),
-        TableColumn::new("SESSION"),
-        TableColumn::optional("ASSIGNEE"),
-        TableColumn::new("AGE"),
-        TableColumn::optional("LABELS"),
-        TableColumn::optional("BLOCKED BY"),
-        TableColumn::new("TITLE"),
+        "ISSUE",
+        "STATE",
+        "PRIORITY?",
+        "SESSION",
+        "ASSIGNEE?",
+        "AGE",
+        "LABELS?",
+        "BLOCKED BY?",
+        "TITLE",
     ]);
     for issue in issues {
         let id = if one { format!("#{}", issue.key) } else { issue.id.clone() };
@@ -43,21 +44,26 @@ pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
 }
 
 fn state(issue: &Issue) -> TableCell {
-    match issue.state.as_str() {
-        "open" if !issue.blocked_by.is_empty() => TableCell::styled("blocked", ui::BUSY),
-        "open" => TableCell::styled("open", ui::HINT),
-        other => TableCell::styled(other, ui::FAINT),
+    match issue.state {
+        OpenState::Open if !issue.blocked_by.is_empty() => TableCell::styled("blocked", ui::BUSY),
+        state => TableCell::styled(state, style(state)),
+    }
+}
+
+fn style(state: OpenState) -> Style {
+    match state {
+        OpenState::Open => ui::HINT,
+        OpenState::Closed => ui::FAINT,
     }
 }
 
 pub fn issue(issue: &Issue, canvas: Canvas) -> String {
     let (title, faint) = (ui::TITLE, ui::FAINT);
     let mut drawn = format!("{title}{} {}{title:#}\n", words::plain(&issue.id), words::plain(&issue.title));
-    let style = if issue.state == "open" { ui::HINT } else { ui::FAINT };
     let by = issue.author.as_ref().map_or_else(String::new, |by| format!("by {}, ", author(by)));
     let age = words::age(issue.created_at, canvas.now);
-    let _ =
-        writeln!(drawn, "  {style}{}{style:#}  {faint}{by}{age} ago{faint:#}", words::plain(&issue.state));
+    let (state, style) = (issue.state, style(issue.state));
+    let _ = writeln!(drawn, "  {style}{state}{style:#}  {faint}{by}{age} ago{faint:#}");
     let mut fact = |name: &str, value: &str| {
         if !value.is_empty() {
             let _ = writeln!(drawn, "  {faint}{name}{faint:#} {}", words::plain(value));
@@ -84,12 +90,11 @@ pub fn issue(issue: &Issue, canvas: Canvas) -> String {
 
 /// Renders imported issues, or those of a dry run.
 pub fn imported(imported: &Imported, canvas: Canvas) -> String {
-    let mut table =
-        TextTable::new(&[TableColumn::new("RESULT"), TableColumn::new("ISSUE"), TableColumn::new("TITLE")]);
+    let mut table = TextTable::new(&["RESULT", "ISSUE", "TITLE"]);
     for issue in &imported.issues {
-        let style = if issue.result == "known" { ui::FAINT } else { ui::GOOD };
+        let style = if issue.result == ImportOutcome::Known { ui::FAINT } else { ui::GOOD };
         table.row([
-            TableCell::styled(issue.result.replace('_', " "), style),
+            TableCell::styled(words::spaced(issue.result), style),
             TableCell::or_dash(issue.id.as_deref()),
             TableCell::new(&issue.title),
         ]);

@@ -2,27 +2,18 @@
 
 use ao_api::Session;
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words, work};
 use crate::ui;
 
 pub fn list<'a>(sessions: impl IntoIterator<Item = &'a Session>, canvas: Canvas) -> String {
     let mut table = TextTable::new(&[
-        TableColumn::new("SESSION"),
-        TableColumn::new("STATE"),
-        TableColumn::new("FOR"),
-        TableColumn::new("TURN"),
-        TableColumn::new("PR"),
-        TableColumn::new("CHECKS"),
-        TableColumn::optional("PROJECT"),
-        TableColumn::optional("AGENT"),
-        TableColumn::optional("BRANCH"),
-        TableColumn::new("WORKS ON"),
+        "SESSION", "STATE", "FOR", "TURN", "PR", "CHECKS", "PROJECT?", "AGENT?", "BRANCH?", "WORKS ON",
     ]);
     for session in sessions {
         table.row([
             TableCell::styled(&session.name, ui::TITLE),
-            TableCell::styled(words::state(&session.status), words::style(&session.status.state)),
+            TableCell::styled(words::state(&session.status), words::style(session.status.state)),
             TableCell::new(words::age(session.status.since, canvas.now)),
             TableCell::new(work::turn(&session.work)),
             TableCell::new(work::pull(&session.work)),

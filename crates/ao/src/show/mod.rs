@@ -40,7 +40,7 @@ pub use list::list;
 pub use plan::{plan, plan_graph};
 pub use pull::{PullParts, pull, pulls};
 pub use queue::merge_queues;
-pub use table::{TableCell, TableColumn, TextTable};
+pub use table::{TableCell, TextTable};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ao_api::{Plan, Planned};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -38,13 +38,7 @@ pub fn plan(plan: &Plan, canvas: Canvas) -> String {
 }
 
 fn table<'a>(list: impl IntoIterator<Item = &'a Planned>, canvas: Canvas) -> String {
-    let columns = [
-        TableColumn::new("WORK"),
-        TableColumn::optional("AGENT"),
-        TableColumn::new("TITLE"),
-        TableColumn::new("WHY"),
-    ];
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["WORK", "AGENT?", "TITLE", "WHY"]);
     for planned in list {
         table.row(vec![
             TableCell::new(name(planned)),

@@ -3,34 +3,29 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use ao_api::{Author, Comment, Pull, PullDetail, Review, Thread, Timestamp};
+use ao_api::{
+    Author, Comment, Pull, PullChecks, PullDetail, PullMergeability, PullReview, PullStatus, Review,
+    ReviewResult, Thread, ThreadSide, Timestamp,
+};
 
 use super::check;
 use super::prose::prose;
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
 pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
     // The project is shown only if there are several.
     let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-    let mut table = TextTable::new(&[
-        TableColumn::new("PR"),
-        TableColumn::new("STATE"),
-        TableColumn::new("CHECKS"),
-        TableColumn::new("REVIEW"),
-        TableColumn::optional("SESSION"),
-        TableColumn::new("AGE"),
-        TableColumn::optional("BRANCH"),
-        TableColumn::new("TITLE"),
-    ]);
+    let mut table =
+        TextTable::new(&["PR", "STATE", "CHECKS", "REVIEW", "SESSION?", "AGE", "BRANCH?", "TITLE"]);
     for pull in pulls {
         let id = if one { format!("!{}", pull.number) } else { pull.id.clone() };
         table.row([
             TableCell::styled(id, ui::TITLE),
             state(pull),
-            check::state(dash(&pull.checks)),
-            review(&pull.review),
+            checks_cell(pull.checks),
+            review(pull.review),
             TableCell::or_dash(pull.session.as_deref()),
             TableCell::new(words::age(pull.updated_at, canvas.now)),
             TableCell::new(&pull.head_branch),
@@ -40,8 +35,15 @@ pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
     table.draw(canvas.width)
 }
 
-fn dash(word: &str) -> &str {
-    if word == "none" { "-" } else { word }
+fn checks_cell(checks: PullChecks) -> TableCell {
+    let style = match checks {
+        PullChecks::None => return TableCell::styled("-", ui::FAINT),
+        PullChecks::Passed => ui::GOOD,
+        PullChecks::Failed => ui::ERROR,
+        PullChecks::Pending => ui::BUSY,
+        PullChecks::Blocked | PullChecks::Unknown => ui::FAINT,
+    };
+    TableCell::styled(checks, style)
 }
 
 fn state(pull: &Pull) -> TableCell {
@@ -49,29 +51,26 @@ fn state(pull: &Pull) -> TableCell {
     TableCell::styled(word, style)
 }
 
-fn state_word(pull: &Pull) -> (&str, Style) {
-    match pull.state.as_str() {
-        "open" if pull.draft => ("draft", ui::FAINT),
-        "open" if pull.mergeable == "conflict" => ("conflict", ui::ERROR),
-        "open" => ("open", ui::HINT),
-        "merged" => ("merged", ui::GOOD),
-        other => (other, ui::FAINT),
+fn state_word(pull: &Pull) -> (&'static str, Style) {
+    match pull.state {
+        PullStatus::Open if pull.draft => ("draft", ui::FAINT),
+        PullStatus::Open if pull.mergeable == PullMergeability::Conflict => ("conflict", ui::ERROR),
+        PullStatus::Open => ("open", ui::HINT),
+        PullStatus::Merged => ("merged", ui::GOOD),
+        PullStatus::Closed => ("closed", ui::FAINT),
+        PullStatus::Unknown => ("unknown", ui::FAINT),
     }
 }
 
-fn review(review: &str) -> TableCell {
+fn review(review: PullReview) -> TableCell {
     let style = match review {
-        "approved" => ui::GOOD,
-        "changes_requested" => ui::ERROR,
-        "commented" => ui::BUSY,
-        _ => ui::FAINT,
+        PullReview::None => return TableCell::styled("-", ui::FAINT),
+        PullReview::Approved => ui::GOOD,
+        PullReview::ChangesRequested => ui::ERROR,
+        PullReview::Commented => ui::BUSY,
+        PullReview::Unknown => ui::FAINT,
     };
-    TableCell::styled(verdict(dash(review)), style)
-}
-
-/// Describes a verdict.
-fn verdict(verdict: &str) -> String {
-    verdict.replace('_', " ")
+    TableCell::styled(words::spaced(review), style)
 }
 
 /// The parts of a pull request to render.
@@ -125,7 +124,7 @@ fn head(detail: &PullDetail, canvas: Canvas) -> String {
         let by = detail.merged_by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
         fact("merged", &format!("as {}{by}", words::short_commit(commit)));
     }
-    if pull.state == "open" {
+    if pull.state == PullStatus::Open {
         let good = ui::GOOD;
         match &detail.blockers[..] {
             [] => {
@@ -169,9 +168,7 @@ fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Commits");
-    let columns =
-        [TableColumn::new(""), TableColumn::new(""), TableColumn::optional(""), TableColumn::new("")];
-    let mut table = TextTable::new(&columns).without_heading().indented(2);
+    let mut table = TextTable::new(&["", "", "?", ""]).without_heading().indented(2);
     for commit in &detail.commits {
         table.row([
             TableCell::styled(words::short_commit(&commit.commit), ui::FAINT),
@@ -188,17 +185,10 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
         return;
     }
     heading(drawn, "Checks");
-    let columns = [
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::optional(""),
-        TableColumn::new(""),
-    ];
-    let mut table = TextTable::new(&columns).without_heading().indented(2);
+    let mut table = TextTable::new(&["", "", "", "?", ""]).without_heading().indented(2);
     for run in &detail.check_runs {
         table.row([
-            check::state(&run.state),
+            check::state(run.state),
             TableCell::new(&run.check),
             TableCell::new(check::duration(run, canvas)),
             TableCell::styled(&run.id, ui::FAINT),
@@ -210,18 +200,19 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
 
 fn reviews(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Canvas) {
     // A comment review without text only groups its threads.
-    let says = |review: &&Review| review.verdict != "commented" || !review.body.trim().is_empty();
+    let says = |review: &&Review| review.verdict != ReviewResult::Commented || !review.body.trim().is_empty();
     let reviews: Vec<&Review> = detail.reviews.iter().filter(says).collect();
     if reviews.is_empty() {
         return;
     }
     heading(drawn, "Reviews");
     for review in reviews {
-        let (style, faint) = match (review.stale, review.verdict.as_str()) {
-            (true, _) => (ui::FAINT, ui::FAINT),
-            (_, "approved") => (ui::GOOD, ui::FAINT),
-            (_, "changes_requested") => (ui::ERROR, ui::FAINT),
-            _ => (ui::BUSY, ui::FAINT),
+        let faint = ui::FAINT;
+        let style = match review.verdict {
+            _ if review.stale => faint,
+            ReviewResult::Approved => ui::GOOD,
+            ReviewResult::ChangesRequested => ui::ERROR,
+            ReviewResult::Commented | ReviewResult::Unknown => ui::BUSY,
         };
         let stale = match review.stale {
             true => format!(", stale: given on {}", words::short_commit(&review.commit)),
@@ -231,7 +222,7 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: PullParts, canvas: Ca
             drawn,
             "  {faint}{}{faint:#} {style}{}{style:#} {}{faint}{}{}{stale}{faint:#}",
             words::plain(&review.id),
-            words::plain(&verdict(&review.verdict)),
+            words::spaced(review.verdict),
             author(&review.author),
             ago(review.at, canvas),
             edited(review.edited_at, canvas)
@@ -267,7 +258,7 @@ pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
         if let Some(line) = thread.line {
             let _ = write!(drawn, ":{line}");
         }
-        if thread.side == "old" {
+        if thread.side == ThreadSide::Old {
             drawn.push_str(" (before)");
         }
     }
@@ -301,7 +292,7 @@ fn render_comment(comment: &Comment, indent: usize, canvas: Canvas) -> String {
 
 /// Renders an author and their role in the project: `anna (member)`.
 pub(super) fn author(author: &Author) -> String {
-    format!("{} ({})", words::plain(&author.login), words::plain(&author.standing))
+    format!("{} ({})", words::plain(&author.login), author.standing)
 }
 
 fn ago(at: Option<Timestamp>, canvas: Canvas) -> String {

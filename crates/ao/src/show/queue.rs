@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use ao_api::{MergeQueue, MergeQueues, QueuedPull};
+use ao_api::{MergeQueue, MergeQueues, QueuedPull, QueuedState};
 
-use super::table::{TableCell, TableColumn, TextTable};
+use super::table::{TableCell, TextTable};
 use super::{Canvas, words};
 use crate::ui;
 
@@ -35,27 +35,18 @@ fn one(queue: &MergeQueue, canvas: Canvas) -> String {
     if queue.entries.is_empty() {
         return drawn;
     }
-    let columns = [
-        TableColumn::new("#"),
-        TableColumn::new("PR"),
-        TableColumn::new("STATE"),
-        TableColumn::optional("PRIORITY"),
-        TableColumn::optional("SINCE"),
-        TableColumn::new("TESTED ON"),
-        TableColumn::new("WAITS FOR"),
-    ];
-    let mut table = TextTable::new(&columns);
+    let mut table = TextTable::new(&["#", "PR", "STATE", "PRIORITY?", "SINCE?", "TESTED ON", "WAITS FOR"]);
     for (place, entry) in queue.entries.iter().enumerate() {
-        let style = match entry.state.as_str() {
-            "held" | "failed" => ui::BUSY,
-            "landing" | "tested" => ui::HINT,
-            _ => ui::FAINT,
+        let style = match entry.state {
+            QueuedState::Held | QueuedState::Failed => ui::BUSY,
+            QueuedState::Landing | QueuedState::Tested => ui::HINT,
+            QueuedState::Waiting | QueuedState::Testing | QueuedState::Unknown => ui::FAINT,
         };
         let since = canvas.now.as_second() - entry.since.as_second();
         table.row([
             TableCell::new((place + 1).to_string()),
             TableCell::new(&entry.id),
-            TableCell::styled(&entry.state, style),
+            TableCell::styled(entry.state, style),
             TableCell::new(match entry.requested_by {
                 Some(_) => "now".to_owned(),
                 None => entry.priority.to_string(),
@@ -84,16 +75,16 @@ mod tests {
     #[test]
     fn a_queue_shows_what_each_is_tested_on_and_what_it_waits_for() {
         let canvas = Canvas::here();
-        let entry = |id: &str, state: &str, ahead: &[&str], batch: &[&str], waits: &str| QueuedPull {
+        let entry = |id: &str, state: QueuedState, ahead: &[&str], batch: &[&str], waits: &str| QueuedPull {
             id: id.into(),
             title: "x".into(),
             head: "h".into(),
             priority: 0,
             requested_by: None,
             since: canvas.now,
-            state: state.into(),
+            state,
             waits: waits.into(),
-            base: (state != "held").then(|| "0123456789abcdef".into()),
+            base: (state != QueuedState::Held).then(|| "0123456789abcdef".into()),
             ahead: ahead.iter().map(ToString::to_string).collect(),
             batch: batch.iter().map(ToString::to_string).collect(),
             tries: 0,
@@ -108,9 +99,9 @@ mod tests {
             parallel: 2,
             batch: 2,
             entries: vec![
-                entry("app!1", "testing", &[], &[], "its checks"),
-                entry("app!3", "tested", &["app!1"], &["app!2", "app!3"], "app!1 to land"),
-                entry("app!4", "held", &[], &[], "approvals (0 of 1)"),
+                entry("app!1", QueuedState::Testing, &[], &[], "its checks"),
+                entry("app!3", QueuedState::Tested, &["app!1"], &["app!2", "app!3"], "app!1 to land"),
+                entry("app!4", QueuedState::Held, &[], &[], "approvals (0 of 1)"),
             ],
         };
         let drawn = merge_queues(&MergeQueues { queues: vec![queue] }, Canvas { width: None, ..canvas });

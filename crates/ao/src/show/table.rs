@@ -1,6 +1,6 @@
 //! Renders tables, with columns as wide as needed and the window allows.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
@@ -15,20 +15,10 @@ const LAST: usize = 24;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub struct TableColumn {
+struct TableColumn {
     title: &'static str,
     /// Dropped if the window is too narrow, the rightmost first.
     optional: bool,
-}
-
-impl TableColumn {
-    pub const fn new(title: &'static str) -> TableColumn {
-        TableColumn { title, optional: false }
-    }
-
-    pub const fn optional(title: &'static str) -> TableColumn {
-        TableColumn { title, optional: true }
-    }
 }
 
 /// The content of one cell.
@@ -39,16 +29,16 @@ pub struct TableCell {
 }
 
 impl TableCell {
-    pub fn new(text: impl AsRef<str>) -> TableCell {
+    pub fn new(text: impl Display) -> TableCell {
         TableCell::styled(text, Style::new())
     }
 
-    pub fn styled(text: impl AsRef<str>, style: Style) -> TableCell {
-        TableCell { text: plain(text.as_ref()), style }
+    pub fn styled(text: impl Display, style: Style) -> TableCell {
+        TableCell { text: plain(&text.to_string()), style }
     }
 
     /// Renders an absent value visibly, as a dash.
-    pub fn or_dash(text: Option<impl AsRef<str>>) -> TableCell {
+    pub fn or_dash(text: Option<impl Display>) -> TableCell {
         match text {
             Some(text) => TableCell::new(text),
             None => TableCell::styled("-", ui::FAINT),
@@ -77,8 +67,13 @@ enum TableRow {
 }
 
 impl TextTable {
-    pub fn new(columns: &[TableColumn]) -> TextTable {
-        TextTable { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
+    /// Returns an empty table. A column whose title ends in `?` is dropped if the window is too narrow.
+    pub fn new(titles: &[&'static str]) -> TextTable {
+        let column = |title: &&'static str| match title.strip_suffix('?') {
+            Some(title) => TableColumn { title, optional: true },
+            None => TableColumn { title, optional: false },
+        };
+        TextTable { columns: titles.iter().map(column).collect(), rows: vec![], indent: 0, heading: true }
     }
 
     /// Omits the titles of the columns.

@@ -1,7 +1,9 @@
 //! Formats times, sizes and states for people.
 
+use std::fmt::Display;
+
 use anstyle::{AnsiColor, Style};
-use ao_api::{Session, Status, Timestamp};
+use ao_api::{Session, SessionState, Status, Timestamp};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::diff::steers;
@@ -39,25 +41,21 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Returns true if a session in this state has ended.
-pub fn is_over(state: &str) -> bool {
-    matches!(state, "stopped" | "merged")
-}
-
-/// Returns true if a session in this state continues only if a person acts.
-pub(crate) fn needs_person(state: &str) -> bool {
-    matches!(state, "needs_input" | "blocked" | "setup_failed" | "exited" | "capped" | "unknown")
+pub fn is_over(state: SessionState) -> bool {
+    matches!(state, SessionState::Stopped | SessionState::Merged)
 }
 
 /// Returns the colour of a state.
-pub(super) fn style(state: &str) -> Style {
+pub(super) fn style(state: SessionState) -> Style {
+    use SessionState::*;
     match state {
-        "needs_input" | "capped" => ui::BUSY,
-        "blocked" | "setup_failed" | "exited" | "unknown" => ui::ERROR,
-        "working" | "merged" => ui::GOOD,
-        "starting" | "setting_up" | "retrying" | "stopping" => AnsiColor::Green.on_default(),
-        "idle" => ui::HINT,
-        "queued" | "rate_limited" | "paused" => AnsiColor::Yellow.on_default(),
-        _ => ui::FAINT,
+        NeedsInput | Capped => ui::BUSY,
+        Blocked | SetupFailed | Exited | Unknown => ui::ERROR,
+        Working | Merged => ui::GOOD,
+        Starting | SettingUp | Retrying | Stopping => AnsiColor::Green.on_default(),
+        Idle => ui::HINT,
+        Queued | RateLimited | Paused => AnsiColor::Yellow.on_default(),
+        Stopped => ui::FAINT,
     }
 }
 
@@ -65,8 +63,13 @@ pub(super) fn style(state: &str) -> Style {
 pub(super) fn state(status: &Status) -> String {
     match status.quiet_seconds {
         Some(quiet) if quiet >= 60 => format!("{} (quiet {})", status.state, span(quiet)),
-        _ => status.state.clone(),
+        _ => status.state.to_string(),
     }
+}
+
+/// Renders a value of the API in words: `changes requested`.
+pub(crate) fn spaced(value: impl Display) -> String {
+    value.to_string().replace('_', " ")
 }
 
 /// Describes the task: `Fix login (issue 42)`.

@@ -1,29 +1,36 @@
 //! Describes work: whose turn it is, the pull request, its checks, and the next command.
 
 use anstyle::{AnsiColor, Style};
-use ao_api::{Session, Timestamp, WorkState};
+use ao_api::{
+    ChecksColor, NextParty, ProgressStage, ReviewProgress, Session, SessionState, Timestamp, WorkState,
+};
 
 use super::words;
 use crate::ui;
 
 /// Describes the stage of a session: by its work, or by its process for an older daemon.
 pub(super) fn stage(session: &Session) -> String {
-    match session.work.stage.as_str() {
+    use ProgressStage::{Budget, Limit, Starting, Stopping, Stuck, Unknown, Working};
+    match session.work.stage {
         // The state of the process describes these better.
-        "" | "working" | "stuck" | "budget" | "limit" | "starting" | "stopping" => {
-            words::state(&session.status)
-        }
-        stage => stage.replace('_', " "),
+        Unknown | Working | Stuck | Budget | Limit | Starting | Stopping => words::state(&session.status),
+        stage => words::spaced(stage),
     }
 }
 
 /// Returns the colour of a stage, or of the process's state.
-pub(super) fn style(work: &WorkState, state: &str) -> Style {
-    match (work.turn.as_str(), work.stage.as_str()) {
-        ("you", "checks_failed" | "conflict" | "checks_broken" | "decision") => ui::ERROR,
-        ("you", "question" | "review" | "merge" | "draft" | "changes_requested") => ui::BUSY,
-        ("checks" | "queue", _) => AnsiColor::Green.on_default(),
-        _ => words::style(state),
+pub(super) fn style(work: &WorkState, state: Option<SessionState>) -> Style {
+    use ProgressStage as Stage;
+    match (work.turn, work.stage) {
+        (NextParty::You, Stage::ChecksFailed | Stage::Conflict | Stage::ChecksBroken | Stage::Decision) => {
+            ui::ERROR
+        }
+        (
+            NextParty::You,
+            Stage::Question | Stage::Review | Stage::Merge | Stage::Draft | Stage::ChangesRequested,
+        ) => ui::BUSY,
+        (NextParty::Checks | NextParty::Queue, _) => AnsiColor::Green.on_default(),
+        _ => state.map_or(ui::FAINT, words::style),
     }
 }
 
@@ -39,36 +46,38 @@ pub(super) fn pull(work: &WorkState) -> String {
 
 /// Describes the result of its checks: `green`, `red`, `pending` or `no checks`.
 pub(super) fn checks(work: &WorkState) -> (String, Style) {
-    match work.pull.as_ref().map(|pull| pull.checks.as_str()) {
-        None => (String::new(), Style::new()),
+    let Some(pull) = &work.pull else { return (String::new(), Style::new()) };
+    let style = match pull.checks {
         // Finished work needs no checks.
-        Some("none") if work.turn == "done" => (String::new(), Style::new()),
-        Some("none") => ("no checks".into(), ui::FAINT),
-        Some(word @ "green") => (word.into(), AnsiColor::Green.on_default()),
-        Some(word @ "red") => (word.into(), AnsiColor::Red.on_default()),
-        Some(word) => (word.into(), AnsiColor::Yellow.on_default()),
-    }
+        ChecksColor::None if work.turn == NextParty::Done => return (String::new(), Style::new()),
+        ChecksColor::None => return ("no checks".into(), ui::FAINT),
+        ChecksColor::Green => AnsiColor::Green.on_default(),
+        ChecksColor::Red => AnsiColor::Red.on_default(),
+        ChecksColor::Pending | ChecksColor::Blocked | ChecksColor::Unknown => AnsiColor::Yellow.on_default(),
+    };
+    (pull.checks.to_string(), style)
 }
 
 /// Describes the reviews, unless the stage does.
 pub(super) fn review(work: &WorkState) -> String {
-    match work.pull.as_ref().map(|pull| pull.review.as_str()) {
-        Some("waiting" | "none") | None => String::new(),
-        Some("changes_requested") if work.stage == "changes_requested" => String::new(),
-        Some(word) => word.replace('_', " "),
+    match work.pull.as_ref().map(|pull| pull.review) {
+        None | Some(ReviewProgress::Waiting | ReviewProgress::None) => String::new(),
+        Some(ReviewProgress::ChangesRequested) if work.stage == ProgressStage::ChangesRequested => {
+            String::new()
+        }
+        Some(review) => words::spaced(review),
     }
 }
 
 /// Describes whose turn it is.
-pub(super) fn turn(work: &WorkState) -> &str {
-    match work.turn.as_str() {
-        "you" => "yours",
-        "agent" => "agent's",
-        "checks" => "checks'",
-        "queue" => "queue's",
-        "wait" => "waits",
-        "done" => "",
-        other => other,
+pub(super) fn turn(work: &WorkState) -> &'static str {
+    match work.turn {
+        NextParty::You => "yours",
+        NextParty::Agent => "agent's",
+        NextParty::Checks => "checks'",
+        NextParty::Queue => "queue's",
+        NextParty::Wait => "waits",
+        NextParty::Done | NextParty::Unknown => "",
     }
 }
 

@@ -71,7 +71,7 @@ fn help_says_what_it_is_and_gives_examples() {
     Reactions:
       reactions       Show reactions to events, and test them
       emit            Report a custom event, and run the reactions configured for it
-      simulate        Show what a configuration would do, with recorded or made-up events
+      simulate        Show what a configuration would have done with recorded events
       hooks           List, test and read the output of hooks
       notify          List and test the channels for notices
 

@@ -6,7 +6,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_id;
 use crate::error::CommandError;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::ui;
 
 /// List failures that went away when the same commit was checked again
@@ -39,12 +39,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn table(listed: &Flakes) -> TextTable {
-    let mut table = TextTable::new(&[
-        TableColumn::new("CHECK"),
-        TableColumn::new("TIMES"),
-        TableColumn::optional("LAST"),
-        TableColumn::new("WHAT FAILED"),
-    ]);
+    let mut table = TextTable::new(&["CHECK", "TIMES", "LAST?", "WHAT FAILED"]);
     for Flake { check, times, last_at, excerpt, .. } in &listed.flakes {
         table.row([
             TableCell::new(check),

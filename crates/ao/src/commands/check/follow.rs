@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use ao_api::CheckRun;
 use ao_api::client::{Client, ClientError};
+use ao_api::{CheckRun, CheckRunState};
 use futures::future::try_join_all;
 use tokio::time::{Instant, sleep};
 
@@ -29,10 +29,10 @@ pub(super) async fn to_the_end(
     runs: Vec<CheckRun>,
     shown: bool,
 ) -> Result<Vec<CheckRun>, CommandError> {
-    let pending = runs.iter().filter(|run| is_pending(&run.state)).count();
+    let pending = runs.iter().filter(|run| is_pending(run.state)).count();
     let longest = runs.iter().map(|run| run.check.chars().count()).max().unwrap_or(0);
     let each = runs.iter().enumerate().map(async |(at, run)| {
-        if !is_pending(&run.state) {
+        if !is_pending(run.state) {
             return Ok(run.clone());
         }
         let mut out = RunOutput {
@@ -81,7 +81,7 @@ async fn one(
             }
             // It has no output yet, or never will: it may have ended before it started.
             Err(ClientError::Refused(problem)) if problem.status == 404 => {
-                if !is_pending(&client.check_run(&run.id).await?.state) {
+                if !is_pending(client.check_run(&run.id).await?.state) {
                     break;
                 }
                 sleep(AT_ONCE).await;
@@ -99,7 +99,7 @@ async fn one(
     out.end()?;
     loop {
         let run = client.check_run(&run.id).await?;
-        if !is_pending(&run.state) {
+        if !is_pending(run.state) {
             return Ok(run);
         }
         sleep(AT_ONCE).await;
@@ -172,9 +172,9 @@ pub(super) fn made_safe(lines: &str) -> String {
 
 /// Returns the result for scripts: all passed, one failed, or some are pending.
 pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
-    let names = |is: &dyn Fn(&str) -> bool| {
+    let names = |is: &dyn Fn(CheckRunState) -> bool| {
         let names =
-            runs.iter().filter(|run| is(&run.state)).map(|run| format!("`{}`", show::plain(&run.check)));
+            runs.iter().filter(|run| is(run.state)).map(|run| format!("`{}`", show::plain(&run.check)));
         names.collect::<Vec<_>>()
     };
     let (bad, pending) = (names(&is_bad), names(&is_pending));
@@ -183,7 +183,7 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
         let of = ui::count(count as u64, "check");
         let error = format!("{} of {of} failed: {}", bad.len(), bad.join(", "));
         let error = CommandError::new(FailureKind::ChecksFailed, error);
-        let first = runs.iter().find(|run| is_bad(&run.state));
+        let first = runs.iter().find(|run| is_bad(run.state));
         return Err(match first {
             Some(run) => error.hint(format!("`ao check logs {}` shows its whole output", run.id)),
             None => error,
@@ -198,15 +198,15 @@ pub(crate) fn verdict(runs: &[CheckRun]) -> Result<(), CommandError> {
 
 /// The last printed states of runs.
 #[derive(Debug, Default)]
-pub(crate) struct RunWatch(BTreeMap<String, String>);
+pub(crate) struct RunWatch(BTreeMap<String, CheckRunState>);
 
 impl RunWatch {
     /// Prints runs whose state has changed to stderr.
     pub(crate) fn print_changes(&mut self, runs: &[CheckRun]) {
         for run in runs {
-            let before = self.0.insert(run.id.clone(), run.state.clone());
-            if before.as_ref() != Some(&run.state) {
-                ui::note(format_args!("{}: {}", show::plain(&run.check), show::plain(&run.state)));
+            let before = self.0.insert(run.id.clone(), run.state);
+            if before != Some(run.state) {
+                ui::note(format_args!("{}: {}", show::plain(&run.check), run.state));
             }
         }
     }

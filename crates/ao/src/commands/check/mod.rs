@@ -36,24 +36,17 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Run(run::Args),
+subcommands! {
+    Run(run::Args) => run::run,
     #[command(alias = "ls")]
-    List(list::Args),
-    Logs(logs::Args),
-    Rerun(rerun::Args),
-    Flakes(flakes::Args),
+    List(list::Args) => list::run,
+    Logs(logs::Args) => logs::run,
+    Rerun(rerun::Args) => rerun::run,
+    Flakes(flakes::Args) => flakes::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Run(args) => run::run(args, cx),
-        Command::List(args) => list::run(args, cx),
-        Command::Logs(args) => logs::run(args, cx),
-        Command::Rerun(args) => rerun::run(args, cx),
-        Command::Flakes(args) => flakes::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// A check run named on the command line: by its id, or the newest of a check.

@@ -23,23 +23,16 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Check(check::Args),
-    Show(show::Args),
-    Set(edit::SetArgs),
-    Unset(edit::UnsetArgs),
-    Path(path::Args),
+subcommands! {
+    Check(check::Args) => check::run,
+    Show(show::Args) => show::run,
+    Set(edit::SetArgs) => edit::set,
+    Unset(edit::UnsetArgs) => edit::unset,
+    Path(path::Args) => path::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Check(args) => check::run(args, cx),
-        Command::Show(args) => show::run(args, cx),
-        Command::Set(args) => edit::set(args, cx),
-        Command::Unset(args) => edit::unset(args, cx),
-        Command::Path(args) => path::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 fn no_file() -> CommandError {

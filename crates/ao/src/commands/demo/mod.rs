@@ -14,6 +14,7 @@ mod view;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 use crate::ui;
 
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     fast: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
+pub(crate) fn run(args: &Args, _: &Context) -> Result<(), CommandError> {
     let dir = tempfile::Builder::new().prefix("ao-demo-").tempdir().map_err(|err| {
         CommandError::environment(err).hint("set TMPDIR to a directory that you can write to")
     })?;

@@ -12,7 +12,9 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use ao_api::client::{Client, EventStream, PullQuery};
-use ao_api::{Pull, Session};
+use ao_api::{
+    Pull, PullChecks, PullMergeability, PullReview, PullStateFilter, PullStatus, Session, SessionState,
+};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
@@ -162,8 +164,11 @@ impl DemoRun<'_> {
 
     async fn look(&mut self) -> Result<(), CommandError> {
         let sessions = self.client.sessions().await?.sessions;
-        let pulls =
-            self.client.pulls(&PullQuery { state: Some("all".into()), ..PullQuery::default() }).await?.pulls;
+        let pulls = self
+            .client
+            .pulls(&PullQuery { state: Some(PullStateFilter::All), ..PullQuery::default() })
+            .await?
+            .pulls;
         let elapsed = self.view.elapsed();
         for (number, part) in (1..).zip(&mut self.parts) {
             let issue = number.to_string();
@@ -174,7 +179,7 @@ impl DemoRun<'_> {
             let known = part.pull.as_ref().map(|pull| pull.id.as_str());
             let its = |pull: &&Pull| known == Some(&pull.id) || session.pulls.contains(&pull.id);
             if let Some(pull) = pulls.iter().find(its) {
-                if pull.state == "merged" && part.merged_after.is_none() {
+                if pull.state == PullStatus::Merged && part.merged_after.is_none() {
                     part.merged_after = Some(elapsed);
                 }
                 part.pull = Some(pull.clone());
@@ -189,7 +194,7 @@ impl DemoRun<'_> {
     }
 
     pub(super) fn is_merged(&self, tale: DemoIssue) -> bool {
-        self.part(tale).pull.as_ref().is_some_and(|pull| pull.state == "merged")
+        self.part(tale).pull.as_ref().is_some_and(|pull| pull.state == PullStatus::Merged)
     }
 
     /// Returns true if everything has landed, except what needs an absent person.
@@ -201,8 +206,8 @@ impl DemoRun<'_> {
     /// Returns an issue that cannot proceed: its agent has exited for good without a pull request.
     fn came_to_nothing(&self) -> Option<String> {
         let gone = |part: &&IssueProgress| {
-            let state = part.session.as_ref().map_or("", |session| session.status.state.as_str());
-            part.pull.is_none() && matches!(state, "exited" | "setup_failed")
+            let state = part.session.as_ref().map(|session| session.status.state);
+            part.pull.is_none() && matches!(state, Some(SessionState::Exited | SessionState::SetupFailed))
         };
         let session = self.parts.iter().find(gone)?.session.as_ref()?;
         Some(format!("nothing came of `{}`: {}", session.title, session.status.reason))
@@ -238,34 +243,34 @@ impl DemoRun<'_> {
         let scene = |tone, words: &str| IssueState { tone, words: words.to_owned() };
         let part = self.part(tale);
         let Some(session) = &part.session else { return scene(StateTone::Quiet, "not begun") };
-        let works = session.status.state == "working";
+        let works = session.status.state == SessionState::Working;
         let Some(pull) = &part.pull else {
-            let words = match session.status.state.as_str() {
-                "working" => format!("{} works on it in {}", session.name, session.branch),
-                state => state.replace('_', " "),
+            let words = match session.status.state {
+                SessionState::Working => format!("{} works on it in {}", session.name, session.branch),
+                state => state.to_string().replace('_', " "),
             };
             return scene(StateTone::Quiet, &words);
         };
         let id = &pull.id;
-        if pull.state == "merged" {
+        if pull.state == PullStatus::Merged {
             return scene(StateTone::Good, &format!("merged as {id}"));
         }
-        if pull.mergeable == "conflict" {
+        if pull.mergeable == PullMergeability::Conflict {
             return scene(StateTone::Busy, &format!("{id} {REBASED}"));
         }
-        match (pull.checks.as_str(), pull.review.as_str()) {
-            ("failed", _) if self.times(tale, "incident.acted ci-failed") > 0 => {
+        match (pull.checks, pull.review) {
+            (PullChecks::Failed, _) if self.times(tale, "incident.acted ci-failed") > 0 => {
                 scene(StateTone::Busy, &format!("{id} {REPAIRED}"))
             }
-            ("failed", _) => scene(StateTone::Busy, &format!("{id} {RUN_AGAIN}")),
-            (_, "changes_requested") => scene(StateTone::Busy, &format!("{id} {ASKED}")),
-            ("passed", "approved") => {
+            (PullChecks::Failed, _) => scene(StateTone::Busy, &format!("{id} {RUN_AGAIN}")),
+            (_, PullReview::ChangesRequested) => scene(StateTone::Busy, &format!("{id} {ASKED}")),
+            (PullChecks::Passed, PullReview::Approved) => {
                 scene(StateTone::Quiet, &format!("{id} is green and in the merge queue"))
             }
-            ("passed", _) if tale == DemoIssue::Protected => {
+            (PullChecks::Passed, _) if tale == DemoIssue::Protected => {
                 scene(StateTone::Busy, &format!("{id} is green, touches {PROTECTED}, and waits for you"))
             }
-            ("passed", _) => scene(StateTone::Quiet, &format!("{id} is green")),
+            (PullChecks::Passed, _) => scene(StateTone::Quiet, &format!("{id} is green")),
             _ if works => scene(StateTone::Quiet, &format!("{id}: its agent works on it")),
             _ => scene(StateTone::Quiet, &format!("{id} is being checked")),
         }
@@ -275,7 +280,8 @@ impl DemoRun<'_> {
     /// the person has to.
     async fn review(&mut self) -> Result<(), CommandError> {
         for tale in DemoIssue::ALL {
-            let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == "open") else {
+            let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == PullStatus::Open)
+            else {
                 continue;
             };
             let number = pull.number.to_string();
@@ -290,14 +296,15 @@ impl DemoRun<'_> {
                 self.reviews += usize::from(self.asked_for_more);
                 continue;
             }
-            let ready = pull.checks == "passed" && !pull.draft && pull.review != "approved";
+            let ready =
+                pull.checks == PullChecks::Passed && !pull.draft && pull.review != PullReview::Approved;
             if !ready {
                 continue;
             }
             let green = self.green.entry((pull.id.clone(), pull.head.clone())).or_insert_with(Instant::now);
             // The reviewer who requested changes approves them. Changes that the rules merge need no reviewer.
             let waits = tale == DemoIssue::Review || green.elapsed() > UNASKED;
-            if waits && tale != DemoIssue::Protected && pull.mergeable != "conflict" {
+            if waits && tale != DemoIssue::Protected && pull.mergeable != PullMergeability::Conflict {
                 if tale == DemoIssue::Review {
                     self.stage.try_ao(&["pr", "resolve", &number, "t1"]).await?;
                 }
@@ -313,7 +320,7 @@ impl DemoRun<'_> {
         let Some(pull) = self.part(DemoIssue::Protected).pull.clone() else { return Ok(()) };
         let others_merged =
             DemoIssue::ALL.into_iter().all(|tale| tale == DemoIssue::Protected || self.is_merged(tale));
-        if pull.state != "open" || pull.checks != "passed" || !others_merged {
+        if pull.state != PullStatus::Open || pull.checks != PullChecks::Passed || !others_merged {
             return Ok(());
         }
         match &mut self.person {

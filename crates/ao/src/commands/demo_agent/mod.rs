@@ -17,6 +17,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::script::DemoScript;
+use crate::cli::context::Context;
 use crate::error::CommandError;
 
 /// The scripted agent of the demo
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     life: u64,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
+pub(crate) fn run(args: &Args, _: &Context) -> Result<(), CommandError> {
     // Agents outlive the daemon, and this one must not outlive a demo that was killed.
     let life = Duration::from_secs(args.life);
     thread::spawn(move || {

@@ -35,20 +35,16 @@ pub(crate) struct Args {
     watch: watch::WatchArgs,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Export(export::Args),
-    Check(check::Args),
-    Backup(backup::Args),
-    Prune(prune::Args),
+subcommands! {
+    Export(export::Args) => export::run,
+    Check(check::Args) => check::run,
+    Backup(backup::Args) => backup::run,
+    Prune(prune::Args) => prune::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Some(Command::Export(args)) => export::run(args, cx),
-        Some(Command::Check(args)) => check::run(args, cx),
-        Some(Command::Backup(args)) => backup::run(args, cx),
-        Some(Command::Prune(args)) => prune::run(args, cx),
+        Some(command) => command.run(cx),
         None => watch::run(&args.watch, cx),
     }
 }

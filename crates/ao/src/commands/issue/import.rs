@@ -1,10 +1,10 @@
 //! `ao issue import`: imports a task list, or issues of GitHub.
 
-use ao_api::ImportOrder;
+use ao_api::{ImportOrder, ImportOutcome, ImportSource};
 use camino::Utf8PathBuf;
 
 use crate::cli::context::Context;
-use crate::cli::{completers, text_input};
+use crate::cli::{choice, completers, text_input};
 use crate::client::project_choice::project;
 use crate::error::CommandError;
 use crate::show::Canvas;
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     #[arg(value_hint = clap::ValueHint::FilePath)]
     file: Utf8PathBuf,
     /// The format of the file [default: detected from its content]
-    #[arg(long, value_parser = ["markdown", "github"])]
-    format: Option<String>,
+    #[arg(long, value_parser = choice::<ImportSource>())]
+    format: Option<ImportSource>,
     /// Only show what would be created
     #[arg(long, short = 'n')]
     dry_run: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let text = text_input::file_or_stdin(&args.file)?;
-    let format = args.format.clone().unwrap_or_else(|| guessed(&text).to_owned());
+    let format = args.format.unwrap_or_else(|| guessed(&text));
     let client = cx.client()?;
     let imported = cx.wait_for(async {
         let project_id = project(&client, args.project.as_deref()).await?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::raw(imported.json())?);
     }
     let issues = &imported.value.issues;
-    let known = issues.iter().filter(|issue| issue.result == "known").count();
+    let known = issues.iter().filter(|issue| issue.result == ImportOutcome::Known).count();
     let count = |issues: usize| ui::count(issues as u64, "issue");
     ui::text(show::imported(&imported.value, Canvas::here()))?;
     ui::note(match (issues.len() - known, known, args.dry_run) {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Guesses the format. JSON starts with a bracket and parses; a task list may start with one too, and does not parse.
-fn guessed(text: &str) -> &'static str {
+fn guessed(text: &str) -> ImportSource {
     let is_json = text.trim_start().starts_with(['[', '{'])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     // GitHub exports several pages as several objects in a row.
@@ -67,7 +67,7 @@ fn guessed(text: &str) -> &'static str {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
         text.trim_start().starts_with('{') && values.next().is_some_and(|value| value.is_ok())
     };
-    if is_json || is_stream() { "github" } else { "markdown" }
+    if is_json || is_stream() { ImportSource::GitHub } else { ImportSource::Markdown }
 }
 
 #[cfg(test)]
@@ -76,11 +76,11 @@ mod tests {
 
     #[test]
     fn the_format_is_seen_from_the_text() {
-        assert_eq!(guessed("- [ ] one\n- [x] two\n"), "markdown");
-        assert_eq!(guessed("# Tasks\n"), "markdown");
-        assert_eq!(guessed("[link](x) and more\n"), "markdown");
-        assert_eq!(guessed("  [{\"title\": \"one\"}]"), "github");
-        assert_eq!(guessed("{\"title\": \"one\"}\n{\"title\": \"two\"}\n"), "github");
-        assert_eq!(guessed(""), "markdown");
+        assert_eq!(guessed("- [ ] one\n- [x] two\n"), ImportSource::Markdown);
+        assert_eq!(guessed("# Tasks\n"), ImportSource::Markdown);
+        assert_eq!(guessed("[link](x) and more\n"), ImportSource::Markdown);
+        assert_eq!(guessed("  [{\"title\": \"one\"}]"), ImportSource::GitHub);
+        assert_eq!(guessed("{\"title\": \"one\"}\n{\"title\": \"two\"}\n"), ImportSource::GitHub);
+        assert_eq!(guessed(""), ImportSource::Markdown);
     }
 }

@@ -1,10 +1,10 @@
 //! `ao issue list`.
 
 use ao_api::client::IssueQuery;
-use ao_api::{Issue, Issues};
+use ao_api::{Issue, IssueStateFilter, Issues};
 
-use crate::cli::completers;
 use crate::cli::context::Context;
+use crate::cli::{choice, completers};
 use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
 use crate::show::Canvas;
@@ -21,8 +21,8 @@ const ALL: usize = 10_000;
   ao issue list --free --json | jq -r '.issues[].key'   issues without a session")]
 pub(crate) struct Args {
     /// Only issues in this state
-    #[arg(long, short, default_value = "open", value_parser = ["open", "closed", "all"])]
-    state: String,
+    #[arg(long, short, default_value_t = IssueStateFilter::Open, value_parser = choice::<IssueStateFilter>())]
+    state: IssueStateFilter,
     /// Only issues with all of these labels
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
@@ -45,9 +45,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (Issues { mut issues, warnings }, closed) = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = |state: &str, limit: usize| IssueQuery {
+        let query = |state: IssueStateFilter, limit: usize| IssueQuery {
             project: project.clone(),
-            state: Some(state.to_owned()),
+            state: Some(state),
             label: (!labels.is_empty()).then(|| labels.clone()),
             assignee: args.assignee.clone(),
             text: None,
@@ -55,10 +55,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         // The filter for free issues runs here, so it needs all of them.
         let limit = if args.free { ALL } else { args.limit };
-        let found = client.issues(&query(&args.state, limit)).await?;
+        let found = client.issues(&query(args.state, limit)).await?;
         // If the list is empty, mention closed issues.
-        let closed = match found.issues.is_empty() && args.state == "open" && !cx.json() {
-            true => client.issues(&query("closed", ALL)).await?.issues.len(),
+        let closed = match found.issues.is_empty() && args.state == IssueStateFilter::Open && !cx.json() {
+            true => client.issues(&query(IssueStateFilter::Closed, ALL)).await?.issues.len(),
             false => 0,
         };
         Ok((found, closed))
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 impl Args {
     fn wants(&self, issue: &Issue) -> bool {
-        (self.state == "all" || self.state == issue.state)
+        (self.state == IssueStateFilter::All || self.state.to_string() == issue.state.to_string())
             && self.label.iter().all(|label| issue.labels.contains(label))
             && self.assignee.as_ref().is_none_or(|assignee| issue.assignee.as_ref() == Some(assignee))
             && !(self.free && (issue.session.is_some() || !issue.blocked_by.is_empty()))

@@ -35,32 +35,21 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Add(add::Args),
+subcommands! {
+    Add(add::Args) => add::run,
     #[command(alias = "ls")]
-    List(list::Args),
-    Show(show::Args),
-    Edit(edit::Args),
-    Comment(comment::Args),
-    Label(label::Args),
-    Close(state::IssueCloseArgs),
-    Reopen(state::IssueReopenArgs),
-    Import(import::Args),
+    List(list::Args) => list::run,
+    Show(show::Args) => show::run,
+    Edit(edit::Args) => edit::run,
+    Comment(comment::Args) => comment::run,
+    Label(label::Args) => label::run,
+    Close(state::IssueCloseArgs) => state::close,
+    Reopen(state::IssueReopenArgs) => state::reopen,
+    Import(import::Args) => import::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Add(args) => add::run(args, cx),
-        Command::List(args) => list::run(args, cx),
-        Command::Show(args) => show::run(args, cx),
-        Command::Edit(args) => edit::run(args, cx),
-        Command::Comment(args) => comment::run(args, cx),
-        Command::Label(args) => label::run(args, cx),
-        Command::Close(args) => state::close(args, cx),
-        Command::Reopen(args) => state::reopen(args, cx),
-        Command::Import(args) => import::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// An issue named on the command line.

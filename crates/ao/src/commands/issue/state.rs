@@ -1,6 +1,6 @@
 //! `ao issue close` and `ao issue reopen`.
 
-use ao_api::{IssueEdit, NewIssueComment};
+use ao_api::{IssueEdit, NewIssueComment, OpenState};
 
 use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
@@ -34,14 +34,14 @@ pub(crate) struct IssueReopenArgs {
 }
 
 pub(crate) fn close(args: &IssueCloseArgs, cx: &Context) -> Result<(), CommandError> {
-    set(&args.which, args.comment.as_deref(), "closed", cx)
+    set(&args.which, args.comment.as_deref(), OpenState::Closed, cx)
 }
 
 pub(crate) fn reopen(args: &IssueReopenArgs, cx: &Context) -> Result<(), CommandError> {
-    set(&args.which, args.comment.as_deref(), "open", cx)
+    set(&args.which, args.comment.as_deref(), OpenState::Open, cx)
 }
 
-fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
+fn set(which: &IssueArg, comment: Option<&str>, state: OpenState, cx: &Context) -> Result<(), CommandError> {
     let comment = comment.map(text_input::require_text).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
@@ -50,7 +50,7 @@ fn set(which: &IssueArg, comment: Option<&str>, state: &str, cx: &Context) -> Re
         if let Some(body) = comment {
             client.comment_on_issue(named, &NewIssueComment { body, key: None }).await?;
         }
-        let edit = IssueEdit { state: Some(state.to_owned()), ..IssueEdit::default() };
+        let edit = IssueEdit { state: Some(state), ..IssueEdit::default() };
         print_issue(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
     })
 }

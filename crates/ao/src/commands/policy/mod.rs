@@ -29,21 +29,15 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Check(check::Args),
-    Explain(explain::Args),
-    Test(test::Args),
-    Show(show::Args),
+subcommands! {
+    Check(check::Args) => check::run,
+    Explain(explain::Args) => explain::run,
+    Test(test::Args) => test::run,
+    Show(show::Args) => show::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Check(args) => check::run(args, cx),
-        Command::Explain(args) => explain::run(args, cx),
-        Command::Test(args) => test::run(args, cx),
-        Command::Show(args) => show::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// Returns the policy file: the one on the command line, or the one of the checkout around the current folder.

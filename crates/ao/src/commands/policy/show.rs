@@ -7,7 +7,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project;
 use crate::error::CommandError;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable, plain};
+use crate::show::{Canvas, TableCell, TextTable, plain};
 use crate::ui;
 
 /// Show the policy in force, and where each rule comes from
@@ -64,8 +64,7 @@ fn head(shown: &PolicyShown) -> Result<(), CommandError> {
 }
 
 fn table(fields: &[PolicyField]) -> TextTable {
-    let mut table =
-        TextTable::new(&[TableColumn::new("KEY"), TableColumn::new("VALUE"), TableColumn::new("FROM")]);
+    let mut table = TextTable::new(&["KEY", "VALUE", "FROM"]);
     for field in fields {
         let value = match &field.value {
             Value::Null => None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_api::client::{Client, ItemName};
-use ao_api::{CheckRuns, PullDetail};
+use ao_api::{CheckRuns, PullChecks, PullDetail};
 use tokio::time::sleep;
 
 use super::PullArg;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     } else {
         let canvas = Canvas::here();
         ui::text(show::runs(runs, canvas))?;
-        for run in runs.iter().filter(|run| is_bad(&run.state)) {
+        for run in runs.iter().filter(|run| is_bad(run.state)) {
             let failure = show::failure(run, canvas);
             if !failure.is_empty() {
                 ui::text(format_args!("\n{failure}"))?;
@@ -98,11 +98,12 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
 
 /// Returns true if the checks wait for a conflict to be resolved, which could take for ever.
 fn is_blocked(detail: &PullDetail) -> bool {
-    detail.pull.checks == "blocked" && !detail.check_runs.iter().any(|run| is_pending(&run.state))
+    detail.pull.checks == PullChecks::Blocked && !detail.check_runs.iter().any(|run| is_pending(run.state))
 }
 
 fn is_over(detail: &PullDetail) -> bool {
     let runs = &detail.check_runs;
-    let has_begun = !runs.is_empty() || !matches!(detail.pull.checks.as_str(), "pending" | "blocked");
-    has_begun && !runs.iter().any(|run| is_pending(&run.state))
+    let has_begun =
+        !runs.is_empty() || !matches!(detail.pull.checks, PullChecks::Pending | PullChecks::Blocked);
+    has_begun && !runs.iter().any(|run| is_pending(run.state))
 }

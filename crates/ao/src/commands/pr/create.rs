@@ -1,7 +1,7 @@
 //! `ao pr create`: opens a pull request for a branch.
 
-use ao_api::NewPull;
 use ao_api::client::Client;
+use ao_api::{NewPull, PullChecks, PullStatus};
 use camino::Utf8PathBuf;
 
 use crate::cli::completers;
@@ -74,13 +74,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let (title, id) = (ui::TITLE, show::plain(&pull.id));
         ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
         let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
-        match pull.checks.as_str() {
-            _ if pull.state == "merged" => {
+        match pull.checks {
+            _ if pull.state == PullStatus::Merged => {
                 ui::note(format_args!(
                     "{head} → {base}; this change was merged already, so nothing was opened"
                 ));
             }
-            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` shows its state")),
+            PullChecks::None => ui::note(format_args!("{head} → {base}; `ao pr show {id}` shows its state")),
             _ => ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks")),
         }
         Ok(())

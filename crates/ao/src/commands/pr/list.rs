@@ -1,10 +1,10 @@
 //! `ao pr list`.
 
 use ao_api::client::PullQuery;
-use ao_api::{Pull, Pulls};
+use ao_api::{Pull, PullStateFilter, Pulls};
 
-use crate::cli::completers;
 use crate::cli::context::Context;
+use crate::cli::{choice, completers};
 use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
 use crate::show::Canvas;
@@ -19,8 +19,8 @@ use crate::{show, ui};
   ao pr list --json | jq -r '.pulls[] | select(.checks == \"failed\") | .id'")]
 pub(crate) struct Args {
     /// Only pull requests in this state
-    #[arg(long, default_value = "open", value_parser = ["open", "merged", "closed", "all"])]
-    state: String,
+    #[arg(long, default_value_t = PullStateFilter::Open, value_parser = choice::<PullStateFilter>())]
+    state: PullStateFilter,
     /// Only pull requests that this session owns
     #[arg(long, short, add = completers::sessions())]
     session: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let labels = args.label.join(",");
         let query = PullQuery {
             project,
-            state: Some(args.state.clone()),
+            state: Some(args.state),
             session: args.session.clone(),
             author: args.author.clone(),
             label: (!labels.is_empty()).then_some(labels),
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 impl Args {
     /// The daemon matches sessions, because a prefix or an id names one too.
     fn wants(&self, pull: &Pull) -> bool {
-        (self.state == "all" || self.state == pull.state)
+        (self.state == PullStateFilter::All || self.state.to_string() == pull.state.to_string())
             && self.author.as_ref().is_none_or(|author| *author == pull.author.login)
             && self.label.iter().all(|label| pull.labels.contains(label))
     }

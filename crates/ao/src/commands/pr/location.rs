@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
+use ao_api::ThreadSide;
+
 /// `src/main.rs:12`, `src/main.rs:12:old` for a line before the change, or `src/main.rs` for the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileLocation {
@@ -13,8 +15,8 @@ pub(super) struct FileLocation {
 }
 
 impl FileLocation {
-    pub(super) fn side(&self) -> Option<String> {
-        self.line.map(|_| if self.old { "old" } else { "new" }.to_owned())
+    pub(super) fn side(&self) -> Option<ThreadSide> {
+        self.line.map(|_| if self.old { ThreadSide::Old } else { ThreadSide::New })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_api::MergeWish;
 use ao_api::client::{Client, ClientError};
+use ao_api::{MergeMethod, MergeWish};
 use tokio::time::sleep;
 
 use super::PullArg;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             return Ok(());
         }
         let wish = MergeWish {
-            strategy: args.strategy().map(str::to_owned),
+            strategy: args.strategy(),
             head: Some(pinned(args.head.as_deref(), &pull.head)),
             delete_branch: args.delete_branch.then_some(true).or(args.keep_branch.then_some(false)),
             anyway: args.anyway,
@@ -125,11 +125,11 @@ impl Args {
         self.now || self.anyway || self.strategy().is_some() || self.delete_branch || self.keep_branch
     }
 
-    fn strategy(&self) -> Option<&'static str> {
+    fn strategy(&self) -> Option<MergeMethod> {
         match (self.squash, self.merge, self.rebase) {
-            (true, ..) => Some("squash"),
-            (_, true, _) => Some("merge"),
-            (.., true) => Some("rebase"),
+            (true, ..) => Some(MergeMethod::Squash),
+            (_, true, _) => Some(MergeMethod::Merge),
+            (.., true) => Some(MergeMethod::Rebase),
             _ => None,
         }
     }

@@ -39,50 +39,30 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Create(create::Args),
+subcommands! {
+    Create(create::Args) => create::run,
     #[command(alias = "ls")]
-    List(list::Args),
-    Show(show::Args),
-    Diff(diff::Args),
-    Checks(checks::Args),
-    Review(review::Args),
-    Approve(review::ApproveArgs),
-    RequestChanges(review::RequestArgs),
-    Comment(comments::CommentArgs),
-    Reply(comments::ReplyArgs),
-    Resolve(comments::ResolveArgs),
-    Ready(state::ReadyArgs),
-    Merge(merge::Args),
-    Close(state::PullCloseArgs),
-    Reopen(state::PullReopenArgs),
-    Edit(state::EditArgs),
-    Claim(claim::ClaimArgs),
-    Release(claim::ReleaseArgs),
+    List(list::Args) => list::run,
+    Show(show::Args) => show::run,
+    Diff(diff::Args) => diff::run,
+    Checks(checks::Args) => checks::run,
+    Review(review::Args) => review::run,
+    Approve(review::ApproveArgs) => review::approve,
+    RequestChanges(review::RequestArgs) => review::request_changes,
+    Comment(comments::CommentArgs) => comments::comment,
+    Reply(comments::ReplyArgs) => comments::reply,
+    Resolve(comments::ResolveArgs) => comments::resolve,
+    Ready(state::ReadyArgs) => state::ready,
+    Merge(merge::Args) => merge::run,
+    Close(state::PullCloseArgs) => state::close,
+    Reopen(state::PullReopenArgs) => state::reopen,
+    Edit(state::EditArgs) => state::edit,
+    Claim(claim::ClaimArgs) => claim::claim,
+    Release(claim::ReleaseArgs) => claim::release,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Create(args) => create::run(args, cx),
-        Command::List(args) => list::run(args, cx),
-        Command::Show(args) => show::run(args, cx),
-        Command::Diff(args) => diff::run(args, cx),
-        Command::Checks(args) => checks::run(args, cx),
-        Command::Review(args) => review::run(args, cx),
-        Command::Approve(args) => review::approve(args, cx),
-        Command::RequestChanges(args) => review::request_changes(args, cx),
-        Command::Comment(args) => comments::comment(args, cx),
-        Command::Reply(args) => comments::reply(args, cx),
-        Command::Resolve(args) => comments::resolve(args, cx),
-        Command::Ready(args) => state::ready(args, cx),
-        Command::Merge(args) => merge::run(args, cx),
-        Command::Close(args) => state::close(args, cx),
-        Command::Reopen(args) => state::reopen(args, cx),
-        Command::Edit(args) => state::edit(args, cx),
-        Command::Claim(args) => claim::claim(args, cx),
-        Command::Release(args) => claim::release(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// A pull request named on the command line.

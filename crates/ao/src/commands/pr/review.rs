@@ -4,7 +4,7 @@
 //! approved.
 
 use ao_api::client::ItemName;
-use ao_api::{NewReview, NewReviewComment};
+use ao_api::{NewReview, NewReviewComment, ReviewChoice};
 use camino::Utf8PathBuf;
 
 use super::PullArg;
@@ -88,23 +88,23 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     let body = args.body.read()?.unwrap_or_default();
     let verdict = match (args.approve, args.request_changes) {
-        (true, _) => "approve",
-        (_, true) => "request_changes",
-        _ => "comment",
+        (true, _) => ReviewChoice::Approve,
+        (_, true) => ReviewChoice::RequestChanges,
+        _ => ReviewChoice::Comment,
     };
-    let review = NewReview { verdict: verdict.into(), body, comments, ..NewReview::default() };
+    let review = NewReview { body, comments, ..NewReview::new(verdict) };
     submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn approve(args: &ApproveArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
-    let review = NewReview { verdict: "approve".into(), body, ..NewReview::default() };
+    let review = NewReview { body, ..NewReview::new(ReviewChoice::Approve) };
     submit(&args.which, args.head.as_deref(), review, cx)
 }
 
 pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?.unwrap_or_default();
-    let review = NewReview { verdict: "request_changes".into(), body, ..NewReview::default() };
+    let review = NewReview { body, ..NewReview::new(ReviewChoice::RequestChanges) };
     submit(&args.which, args.head.as_deref(), review, cx)
 }
 
@@ -114,7 +114,8 @@ fn submit(
     mut review: NewReview,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    if review.verdict != "approve" && review.body.trim().is_empty() && review.comments.is_empty() {
+    if review.verdict != ReviewChoice::Approve && review.body.trim().is_empty() && review.comments.is_empty()
+    {
         let error = "the review is empty, so it was not submitted";
         return Err(CommandError::new(FailureKind::User, error).hint(
             "describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`",
@@ -139,10 +140,10 @@ fn submit(
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
         }
-        let done = match review.verdict.as_str() {
-            "approve" => "approved",
-            "request_changes" => "changes requested of",
-            _ => "commented on",
+        let done = match review.verdict {
+            ReviewChoice::Approve => "approved",
+            ReviewChoice::RequestChanges => "changes requested of",
+            ReviewChoice::Comment => "commented on",
         };
         let (title, id, named) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.title));
         let found = match review.comments.len() {

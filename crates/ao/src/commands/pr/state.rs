@@ -1,7 +1,7 @@
 //! `ao pr ready`, `ao pr close`, `ao pr reopen` and `ao pr edit`.
 
 use ao_api::client::{ApiReply, Client};
-use ao_api::{NewComment, PullDetail, PullEdit};
+use ao_api::{NewComment, OpenState, PullDetail, PullEdit};
 
 use super::PullArg;
 use crate::cli::context::Context;
@@ -88,13 +88,13 @@ pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandErr
             let comment = NewComment { body, ..NewComment::default() };
             client.comment_on_pull(args.which.named(project.as_deref()), &comment).await?;
         }
-        let edit = PullEdit { state: Some("closed".into()), ..PullEdit::default() };
+        let edit = PullEdit { state: Some(OpenState::Closed), ..PullEdit::default() };
         print_pull(&changed(&client, &args.which, &edit).await?, "is closed", cx)
     })
 }
 
 pub(crate) fn reopen(args: &PullReopenArgs, cx: &Context) -> Result<(), CommandError> {
-    let edit = PullEdit { state: Some("open".into()), ..PullEdit::default() };
+    let edit = PullEdit { state: Some(OpenState::Open), ..PullEdit::default() };
     let client = cx.client()?;
     cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, "is open", cx) })
 }

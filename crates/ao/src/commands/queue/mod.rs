@@ -30,26 +30,20 @@ pub(crate) struct Args {
     list: list::ListArgs,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
+subcommands! {
     #[command(alias = "ls")]
-    List(list::ListArgs),
-    Add(change::AddArgs),
+    List(list::ListArgs) => list::run,
+    Add(change::AddArgs) => change::add,
     #[command(alias = "rm")]
-    Remove(change::RemoveArgs),
-    Priority(change::PriorityArgs),
-    Pause(change::PauseArgs),
-    Resume(change::ResumeArgs),
+    Remove(change::RemoveArgs) => change::remove,
+    Priority(change::PriorityArgs) => change::priority,
+    Pause(change::PauseArgs) => change::pause,
+    Resume(change::ResumeArgs) => change::resume,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
+        Some(command) => command.run(cx),
         None => list::run(&args.list, cx),
-        Some(Command::List(args)) => list::run(args, cx),
-        Some(Command::Add(args)) => change::add(args, cx),
-        Some(Command::Remove(args)) => change::remove(args, cx),
-        Some(Command::Priority(args)) => change::priority(args, cx),
-        Some(Command::Pause(args)) => change::pause(args, cx),
-        Some(Command::Resume(args)) => change::resume(args, cx),
     }
 }

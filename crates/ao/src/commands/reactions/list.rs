@@ -6,7 +6,7 @@ use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_or_all;
 use crate::error::CommandError;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
 
 /// List the reaction to each kind of event, and where it is configured
@@ -41,23 +41,23 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 fn table(reactions: &[Reaction]) -> TextTable {
     let mut table = TextTable::new(&[
-        TableColumn::new("EVENT"),
-        TableColumn::new("ACTION"),
-        TableColumn::new("AUTO"),
-        TableColumn::new("RETRIES"),
-        TableColumn::new("ESCALATES"),
-        TableColumn::optional("PRIORITY"),
-        TableColumn::optional("CONDITION"),
-        TableColumn::new("FROM"),
+        "EVENT",
+        "ACTION",
+        "AUTO",
+        "RETRIES",
+        "ESCALATES",
+        "PRIORITY?",
+        "CONDITION?",
+        "FROM",
     ]);
     for reaction in reactions {
         let priority = match &reaction.channel {
             Some(channel) => format!("{} ({channel})", reaction.priority),
-            None => reaction.priority.clone(),
+            None => reaction.priority.to_string(),
         };
         table.row([
             TableCell::new(&reaction.event),
-            TableCell::new(&reaction.action),
+            TableCell::new(reaction.action),
             TableCell::styled(
                 if reaction.auto { "yes" } else { "no" },
                 if reaction.auto { ui::GOOD } else { ui::FAINT },

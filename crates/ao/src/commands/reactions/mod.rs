@@ -3,7 +3,7 @@
 mod list;
 mod test;
 
-use ao_api::ReactionStep;
+use ao_api::{ReactionStep, StepKind};
 
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
@@ -25,18 +25,14 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
+subcommands! {
     #[command(alias = "ls")]
-    List(list::Args),
-    Test(test::Args),
+    List(list::Args) => list::run,
+    Test(test::Args) => test::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::List(args) => list::run(args, cx),
-        Command::Test(args) => test::run(args, cx),
-    }
+    args.command.run(cx)
 }
 
 /// Parses data arguments: JSON objects, or `key=value` with JSON or text after the sign. Later ones override earlier
@@ -82,14 +78,14 @@ pub(super) fn render_step(step: &ReactionStep, canvas: Canvas) -> String {
     };
     let said = step.text.trim_end();
     let quoted = || -> String { said.lines().map(|line| format!("      {}\n", plain(line))).collect() };
-    match step.step.as_str() {
-        "act" if to.is_empty() => format!("  {}{when}\n", plain(said)),
-        "act" => format!("  {} for {to}{when}\n", plain(said)),
-        "tell" => format!("  tells {to}:\n{}", quoted()),
-        "notify" => format!("  notifies a person through the {to}:\n{}", quoted()),
-        "escalate" if step.at.is_some() => format!("  {to} {}{when}\n", plain(said)),
-        "escalate" => format!("  asks the {to}: {}\n", plain(said)),
-        "wait" => format!("  {}: {}{when}\n", to, plain(said)),
+    match step.step {
+        StepKind::Act if to.is_empty() => format!("  {}{when}\n", plain(said)),
+        StepKind::Act => format!("  {} for {to}{when}\n", plain(said)),
+        StepKind::Tell => format!("  tells {to}:\n{}", quoted()),
+        StepKind::Notify => format!("  notifies a person through the {to}:\n{}", quoted()),
+        StepKind::Escalate if step.at.is_some() => format!("  {to} {}{when}\n", plain(said)),
+        StepKind::Escalate => format!("  asks the {to}: {}\n", plain(said)),
+        StepKind::Wait => format!("  {}: {}{when}\n", to, plain(said)),
         _ => format!("  {}\n", plain(said)),
     }
 }

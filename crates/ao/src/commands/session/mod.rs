@@ -23,22 +23,15 @@ pub(crate) struct Args {
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
+subcommands! {
     #[command(alias = "list")]
-    Ls(list::Args),
-    Kill(kill::Args),
-    Restore(restore::Args),
-    Cleanup(cleanup::Args),
-    ClaimPr(claim_pr::Args),
+    Ls(list::Args) => list::run,
+    Kill(kill::Args) => kill::run,
+    Restore(restore::Args) => restore::run,
+    Cleanup(cleanup::Args) => cleanup::run,
+    ClaimPr(claim_pr::Args) => claim_pr::run,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::Ls(args) => list::run(args, cx),
-        Command::Kill(args) => kill::run(args, cx),
-        Command::Restore(args) => restore::run(args, cx),
-        Command::Cleanup(args) => cleanup::run(args, cx),
-        Command::ClaimPr(args) => claim_pr::run(args, cx),
-    }
+    args.command.run(cx)
 }

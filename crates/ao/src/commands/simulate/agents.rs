@@ -1,6 +1,6 @@
 //! The agents of a simulation: those of each project, as configured.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ao_config::shape::{AgentConfig, Config, Defaults, Specialist};
 use ao_core::input::SpawnRequest;
@@ -11,27 +11,17 @@ pub(super) struct ProjectAgents {
     /// The default agent of each project, and how it is started.
     usual: BTreeMap<ProjectId, (String, Vec<AgentConfig>)>,
     specialists: Vec<Specialist>,
-    /// Every label that the configuration refers to.
-    pub(super) labels: Vec<String>,
 }
 
 impl ProjectAgents {
     pub(super) fn of(config: &Config) -> ProjectAgents {
-        let mut labels: BTreeSet<String> = BTreeSet::new();
-        for specialist in &config.agents {
-            let filters = &specialist.config.filters;
-            labels.extend(filters.labels.iter().chain(&filters.exclude_labels).cloned());
-        }
         let mut usual = BTreeMap::new();
         for effective in config.projects.keys().filter_map(|name| config.effective(name)) {
             let project = effective.project;
-            if let Some(auto) = &project.auto_assign {
-                labels.extend(auto.labels.iter().chain(&auto.exclude_labels).cloned());
-            }
             let said = vec![project.worker.agent_config.clone(), project.agent_config.clone()];
             usual.insert(ProjectId::new(effective.name), (effective.agent.to_owned(), said));
         }
-        ProjectAgents { usual, specialists: config.agents.clone(), labels: labels.into_iter().collect() }
+        ProjectAgents { usual, specialists: config.agents.clone() }
     }
 
     /// Builds the request for a task's session, with the named agent or the project's default one.

@@ -1,25 +1,20 @@
-//! `ao simulate`: what a configuration would have done, with recorded or made-up events.
+//! `ao simulate`: replays recorded events under another configuration.
 //!
 //! ```text
-//!  recorded events ─┐
-//!                   ├─► facts ─► simulation: the core with its own clock ─► actions ─► report
-//!  a made-up world ─┘                    ▲                        │
-//!                                        └─ the world reacts ◄────┘
+//!  recorded events ─► facts ─► simulation: the core with its own clock ─► actions ─► report
 //! ```
 //!
-//! The rules are those of the daemon, because it is the same code; agents, forges and people are simulated. Changes
-//! nothing, sends nothing and needs no daemon.
+//! The rules are those of the daemon, because it is the same code; agents, forges and people do what the record has.
+//! Changes nothing, sends nothing and needs no daemon.
 
 mod action;
 mod agents;
 mod replay;
 mod report;
 mod simulation;
-mod world;
 
 use std::collections::BTreeMap;
 
-use ao_core::Timestamp;
 use ao_daemon::config;
 use camino::Utf8PathBuf;
 
@@ -27,58 +22,43 @@ use self::simulation::Simulation;
 use crate::cli::context::Context;
 use crate::error::{CommandError, FailureKind};
 
-/// Show what a configuration would do, with recorded or made-up events
+/// Show what a configuration would have done with recorded events
 ///
-/// Runs the configuration against recorded events (`ao events export`, or `ao events --json`), or against a made-up
-/// world with agents that fail, ask, stop and conflict. Shows which reactions would run and why, what agents and
-/// people would receive, what would be merged, and what would wait. Changes nothing and needs no daemon.
+/// Runs the configuration against recorded events (`ao events export`, or `ao events --json`). Shows which reactions
+/// would run and why, what agents and people would receive, what would be merged, and what would wait. Changes nothing
+/// and needs no daemon.
 ///
-/// A recording is replayed as it was: what agents and people did then does not change with the configuration. In a
-/// made-up world they react.
+/// The record is replayed as it was: what agents and people did then does not change with the configuration.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ao simulate --config new.yaml
-  ao simulate --config new.yaml --seed 7 --sessions 20 --days 3
   ao events export > events.ndjson && ao simulate --config new.yaml --events events.ndjson
-  ao simulate --json | jq '.summary'")]
+  ao simulate --events events.ndjson --json | jq '.summary'")]
 pub(crate) struct Args {
     /// Recorded events: the output of `ao events export` or `ao events --json`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "sessions", "days"])]
+    #[arg(long, value_name = "FILE")]
     events: Option<Utf8PathBuf>,
-    /// The seed of the made-up world
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Number of sessions in it
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=500))]
-    sessions: u32,
-    /// Number of days it lasts
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
-    days: u32,
     /// Show every action, however many there are
     #[arg(long)]
     all: bool,
 }
 
-/// A made-up world begins on a Monday morning: 2024-01-01 08:00 UTC.
-const MORNING: Timestamp = Timestamp(1_704_096_000_000);
+/// The begin of records in tests: 2024-01-01 08:00 UTC.
+#[cfg(test)]
+const MORNING: ao_core::Timestamp = ao_core::Timestamp(1_704_096_000_000);
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let Some(path) = &args.events else {
+        return Err(CommandError::new(FailureKind::User, "a simulation needs recorded events")
+            .hint("`ao events export > events.ndjson` writes them; then add `--events events.ndjson`")
+            .hint("without a record, `ao reactions test` shows the reaction to one event"));
+    };
     let file = match cx.config() {
         Some(file) => Some(absolute(file)?),
         None => configs_here()?,
     };
     let loaded = config::load(file.as_deref())?;
-    let deeds = match &args.events {
-        Some(path) => {
-            let events = replay::read(path)?;
-            let begins = events.first().map_or(MORNING, |event| event.at);
-            replay::play(Simulation::new(&loaded.config, begins), events)?
-        }
-        None => {
-            let simulation = Simulation::new(&loaded.config, MORNING);
-            world::play(simulation, &loaded.config, args.seed, args.sessions, args.days)?
-        }
-    };
+    let events = replay::read(path)?;
+    let deeds = replay::play(Simulation::new(&loaded.config, events[0].at), events)?;
     let channels = report::NoticeChannels::of(&loaded.config);
     report::print(&deeds, &channels, args.all, cx)
 }

@@ -106,7 +106,7 @@ impl Simulation {
             at.0
         );
         Err(CommandError::new(FailureKind::Bug, what)
-            .hint("this is a bug in ao; please report it with the configuration and the record or the seed"))
+            .hint("this is a bug in ao; please report it with the configuration and the record"))
     }
 
     /// Starts a session for a task, if possible.

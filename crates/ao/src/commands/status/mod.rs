@@ -5,7 +5,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use ao_api::client::{Bytes, Client, ClientError};
-use ao_api::{Message, Project, Queue, Session, Sessions};
+use ao_api::{Message, Project, Queue, Session, SessionState, Sessions};
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -75,7 +75,7 @@ impl StatusView {
         }
         let sessions = client.sessions().await?;
         let mut queues = BTreeMap::new();
-        let queued = sessions.sessions.iter().filter(|session| session.status.state == "queued");
+        let queued = sessions.sessions.iter().filter(|session| session.status.state == SessionState::Queued);
         for session in queued.take(PLACES) {
             if let Some(queue) = place(client, session).await {
                 queues.insert(session.id.clone(), queue);
@@ -105,7 +105,7 @@ fn is_stopped(project: &Project) -> String {
 
 /// Returns the queue position of a session. It may have left the queue, so errors are ignored.
 async fn place(client: &Client, session: &Session) -> Option<Queue> {
-    if session.status.state != "queued" {
+    if session.status.state != SessionState::Queued {
         return None;
     }
     client.explain(&session.id).await.ok()?.queue

@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use ao_api::Thread;
+use ao_api::{Thread, ThreadSide};
 
 use super::inline::changed_words;
 use super::parse::{DiffHunk, DiffLine, FileChange, FileDiff, LineKind};
 use super::visible::visible;
 use crate::show::pull::thread;
-use crate::show::{Canvas, TableCell, TableColumn, TextTable};
+use crate::show::{Canvas, TableCell, TextTable};
 use crate::ui;
 
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -47,14 +47,7 @@ pub fn stat(files: &[FileDiff<'_>], canvas: Canvas) -> String {
     const BAR: u64 = 30;
     let counts: Vec<(u64, u64)> = files.iter().map(FileDiff::counts).collect();
     let most = counts.iter().map(|(added, removed)| added + removed).max().unwrap_or(0).max(BAR);
-    let mut table = TextTable::new(&[
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::new(""),
-        TableColumn::new(""),
-    ])
-    .without_heading()
-    .indented(1);
+    let mut table = TextTable::new(&["", "", "", ""]).without_heading().indented(1);
     for (file, (added, removed)) in files.iter().zip(&counts) {
         // Any change is visible, however much changed elsewhere.
         let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
@@ -156,9 +149,9 @@ impl<'a> DiffPage<'a> {
         let threads = self.of(file);
         for (line, changed) in hunk.lines.iter().zip(&changed) {
             self.line(line, changed, set);
-            let here = |thread: &&Thread| match thread.side.as_str() {
-                "old" => line.old.is_some() && line.old == thread.line,
-                _ => line.new.is_some() && line.new == thread.line,
+            let here = |thread: &&Thread| match thread.side {
+                ThreadSide::Old => line.old.is_some() && line.old == thread.line,
+                ThreadSide::New => line.new.is_some() && line.new == thread.line,
             };
             for thread in threads.iter().copied().filter(here) {
                 shown.push(thread.id.clone());

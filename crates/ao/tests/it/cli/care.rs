@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::json as value;
 
 use super::standin::{Reply, StandIn, json, problem};
-use super::wire::{pull, session};
+use super::wire::{pull, session, variant};
 use crate::support::Home;
 
 /// What the daemon tells of itself.
@@ -123,7 +123,7 @@ fn what_reviewers_still_want_is_listed() {
     );
     let of = |number, review: &str, session: Option<&str>| {
         let mut detail = pull(number);
-        detail.pull.review = review.into();
+        detail.pull.review = variant(review);
         detail.pull.session = session.map(str::to_owned);
         detail
     };

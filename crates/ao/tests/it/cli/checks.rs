@@ -1,6 +1,6 @@
 //! `ao check` and `ao pr checks`, with somebody in the daemon's place.
 
-use ao_api::{Check, CheckLog, CheckRun, CheckRuns, Checks, Problem};
+use ao_api::{Check, CheckLog, CheckRun, CheckRuns, Checks, Problem, PullChecks};
 use insta::assert_snapshot;
 use serde_json::json as value;
 
@@ -147,7 +147,7 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
         let mut detail = pull(7);
         let run = |(at, state): (usize, &&str)| check_run(&format!("run_{at}"), "test", state);
         detail.check_runs = states.iter().enumerate().map(run).collect();
-        detail.pull.checks = if states.is_empty() { "none" } else { "pending" }.into();
+        detail.pull.checks = if states.is_empty() { PullChecks::None } else { PullChecks::Pending };
         json(&detail)
     };
     let ends_with = |states: &[&str]| {

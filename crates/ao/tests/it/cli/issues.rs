@@ -8,7 +8,7 @@ use serde_json::json as value;
 
 use super::standin::{StandIn, json, problem};
 use super::window::Window;
-use super::wire::{canvas, issue, plain};
+use super::wire::{canvas, issue, plain, variant};
 
 #[test]
 fn issues_are_listed_with_who_works_on_them() {
@@ -180,7 +180,7 @@ fn issues_are_brought_in_from_a_file() {
     let issue = |id: Option<&str>, result: &str| ImportedIssue {
         id: id.map(str::to_owned),
         title: "one".into(),
-        result: result.into(),
+        result: variant(result),
     };
     let issues = vec![issue(None, "would_be_made"), issue(Some("my-app#4"), "known")];
     daemon.on("GET /api/projects", json(&value!({"projects": []})));

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use ao::show::{self, PullParts};
-use ao_api::{Commented, MergeDone, Problem, Pulls, Reviewed};
+use ao_api::{
+    Commented, MergeDone, Problem, PullChecks, PullMergeability, PullReview, PullStatus, Pulls, Reviewed,
+};
 use insta::assert_snapshot;
 use serde_json::{Value, json as value};
 
@@ -14,10 +16,11 @@ use super::wire::{canvas, plain, pull, session};
 #[test]
 fn pull_requests_are_listed_one_a_line() {
     let mut draft = pull(8).pull;
-    (draft.draft, draft.checks, draft.review, draft.session) = (true, "none".into(), "none".into(), None);
+    (draft.draft, draft.checks, draft.review, draft.session) =
+        (true, PullChecks::None, PullReview::None, None);
     let mut conflict = pull(9).pull;
     (conflict.mergeable, conflict.checks, conflict.review) =
-        ("conflict".into(), "pending".into(), "approved".into());
+        (PullMergeability::Conflict, PullChecks::Pending, PullReview::Approved);
     let pulls = [pull(7).pull, draft, conflict];
     assert_snapshot!(plain(&show::pulls(&pulls, canvas(100))), @"
     PR  STATE     CHECKS   REVIEW             SESSION  AGE  BRANCH    TITLE
@@ -110,7 +113,7 @@ fn a_pull_request_that_can_be_merged_says_so() {
     clean.blockers.clear();
     let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
     assert!(shown.contains("ready to merge"), "{shown}");
-    clean.pull.state = "merged".into();
+    clean.pull.state = PullStatus::Merged;
     (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
     let shown = plain(&show::pull(&clean, PullParts::default(), canvas(90)));
     assert!(shown.contains("merged as feedfacecafe by anna") && !shown.contains("ready to merge"), "{shown}");
@@ -369,7 +372,7 @@ fn what_is_said_goes_to_its_place() {
 fn a_merge_says_what_landed_where() {
     let daemon = StandIn::new();
     let mut merged = pull(7);
-    merged.pull.state = "merged".into();
+    merged.pull.state = PullStatus::Merged;
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon.on(
         "POST /api/pulls/my-app%217/merge",

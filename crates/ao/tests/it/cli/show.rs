@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use ao::show::{self, FleetView};
 use ao_api::{
-    Cleanup, Decision, Event, Explanation, Hold, Incident, Message, MessageState, PullWork, Queue, Rule,
-    Session, Signal, TreeReport, WorkState,
+    Cleanup, Decision, Event, Explanation, Hold, HoldReason, Incident, IncidentLevel, Message, MessageState,
+    PullWork, Queue, Rule, Session, SessionPhase, Signal, SignalConfidence, TreeReport, WorkState,
 };
 use insta::assert_snapshot;
 use jiff::tz::TimeZone;
 
-use super::wire::{ago, canvas, plain, pull_work, session, status};
+use super::wire::{ago, canvas, plain, pull_work, session, status, variant};
 
 #[test]
 fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
@@ -217,7 +217,7 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
     session.messages_waiting = 1;
     session.denied_tools = 3;
     session.last_denied_tool = Some("Bash".into());
-    session.holds = vec![Hold { kind: "person".into(), why: "paused by anna".into(), since: ago(60) }];
+    session.holds = vec![Hold { kind: HoldReason::Person, why: "paused by anna".into(), since: ago(60) }];
     let outbox = [Message {
         number: 3,
         from: "anna".into(),
@@ -270,16 +270,16 @@ fn a_cost_that_nobody_knows_is_not_shown_as_nothing() {
 
 fn explanation() -> Explanation {
     let rule = |rule: &str, meaning: &str, says: &str, won| Rule {
-        rule: rule.into(),
+        rule: variant(rule),
         meaning: meaning.into(),
-        says: says.into(),
+        says: variant(says),
         won,
     };
     let signal = |source: &str, reading: &str, detail: &str, age: u64, decided| Signal {
-        source: source.into(),
-        reading: reading.into(),
+        source: variant(source),
+        reading: variant(reading),
         detail: detail.into(),
-        confidence: "high".into(),
+        confidence: SignalConfidence::High,
         at: ago(age as i64),
         age_seconds: age,
         decided,
@@ -288,7 +288,7 @@ fn explanation() -> Explanation {
         id: "ses_1".into(),
         name: "app-1".into(),
         status: status("needs_input", 180),
-        phase: "running".into(),
+        phase: SessionPhase::Running,
         rules: vec![
             rule("exit_seen", "its process has ended", "exited", false),
             rule("dialog_open", "a dialog is open", "needs_input", true),
@@ -305,7 +305,7 @@ fn explanation() -> Explanation {
             detail: "May I run `rm -rf build`?".into(),
             opened_at: ago(180),
             acted: 1,
-            asked: "person".into(),
+            asked: IncidentLevel::Person,
             held: None,
         }],
         messages: vec![],
@@ -344,7 +344,7 @@ fn an_explanation_lists_each_signal_with_its_age_and_the_rule_that_won() {
 fn where_no_evidence_decides_the_explanation_says_what_does() {
     let mut queued = explanation();
     queued.status = status("queued", 60);
-    queued.phase = "queued".into();
+    queued.phase = SessionPhase::Queued;
     queued.signals.clear();
     queued.incidents.clear();
     for rule in &mut queued.rules {

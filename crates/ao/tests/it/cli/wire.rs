@@ -2,9 +2,15 @@
 
 use ao::show::Canvas;
 use ao_api::{
-    Agent, Author, CheckFailure, CheckRun, Comment, FailureItem, Issue, IssueComment, Pull, PullCommit,
-    PullDetail, PullSummary, Review, Session, Spend, Status, Thread, Timestamp, Tree, WorkState,
+    Agent, AgentRole, Author, CheckFailure, CheckRun, Comment, FailureItem, FailureItemKind, Issue,
+    IssueComment, Pull, PullChecks, PullCommit, PullDetail, PullMergeability, PullReview, PullStatus,
+    PullSummary, Review, Session, Spend, Status, Thread, ThreadSide, Timestamp, Tree, TreeState, WorkState,
 };
+
+/// A value of a closed set, as it is on the wire.
+pub(crate) fn variant<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).unwrap()
+}
 
 /// The time that it is.
 pub(crate) fn now() -> Timestamp {
@@ -31,7 +37,7 @@ pub(crate) fn session(name: &str, state: &str) -> Session {
         id: format!("ses_{name}"),
         name: name.into(),
         project_id: "my-app".into(),
-        role: "worker".into(),
+        role: AgentRole::Worker,
         title: "Fix login validation bug".into(),
         issue: Some("123".into()),
         status: status(state, 180),
@@ -67,7 +73,13 @@ pub(crate) fn work(state: &str) -> WorkState {
         _ => ("agent", "working"),
     };
     let says = status(state, 180).reason;
-    WorkState { turn: turn.into(), stage: stage.into(), says, since: Some(ago(180)), ..WorkState::default() }
+    WorkState {
+        turn: variant(turn),
+        stage: variant(stage),
+        says,
+        since: Some(ago(180)),
+        ..WorkState::default()
+    }
 }
 
 /// The work of a session whose pull request 7 stands there.
@@ -76,13 +88,13 @@ pub(crate) fn pull_work(turn: &str, stage: &str, says: &str, checks: &str, revie
         id: "my-app!7".into(),
         number: 7,
         title: "Fix login".into(),
-        checks: checks.into(),
-        review: review.into(),
+        checks: variant(checks),
+        review: variant(review),
         queued: None,
     };
     WorkState {
-        turn: turn.into(),
-        stage: stage.into(),
+        turn: variant(turn),
+        stage: variant(stage),
         says: says.into(),
         since: Some(ago(720)),
         pull: Some(pull),
@@ -101,7 +113,7 @@ pub(crate) fn status(state: &str, seconds: i64) -> Status {
         _ => "for a reason",
     };
     Status {
-        state: state.into(),
+        state: variant(state),
         reason: reason.into(),
         since: ago(seconds),
         quiet_seconds: None,
@@ -116,14 +128,14 @@ pub(crate) fn tree(name: &str) -> Tree {
         kind: "worktree".into(),
         path: format!("/w/my-app/.worktrees/{name}"),
         base: "4f1c2d3".into(),
-        state: "ready".into(),
+        state: TreeState::Ready,
         reasons: vec![],
         rescue: None,
     }
 }
 
 pub(crate) fn author(login: &str, standing: &str) -> Author {
-    Author { login: login.into(), standing: standing.into() }
+    Author { login: login.into(), standing: variant(standing) }
 }
 
 /// A run of a check for pull request 7 that took 42 seconds, if it is over.
@@ -140,7 +152,7 @@ pub(crate) fn check_run(id: &str, check: &str, state: &str) -> CheckRun {
         base: None,
         tree: "7e57".into(),
         ahead: vec![],
-        state: state.into(),
+        state: variant(state),
         why: None,
         exit_code: over.then(|| i32::from(state == "failed")),
         queued_at: ago(300),
@@ -155,7 +167,7 @@ pub(crate) fn check_run(id: &str, check: &str, state: &str) -> CheckRun {
             excerpt: "assertion failed".into(),
             count: 3,
             items: vec![FailureItem {
-                kind: "test".into(),
+                kind: FailureItemKind::Test,
                 name: Some("login::remembers".into()),
                 message: "left: 1\nright: \x1b[31m2".into(),
                 path: Some("src/login.rs".into()),
@@ -179,7 +191,7 @@ pub(crate) fn pull(number: u64) -> PullDetail {
         id: id.into(),
         path: Some("src/login.rs".into()),
         line,
-        side: "new".into(),
+        side: ThreadSide::New,
         resolved,
         resolved_by: resolved.then(|| "anna".into()),
         outdated: resolved,
@@ -189,7 +201,7 @@ pub(crate) fn pull(number: u64) -> PullDetail {
     let review = |id: &str, verdict: &str, stale, body: &str| Review {
         id: id.into(),
         author: author("anna", "member"),
-        verdict: verdict.into(),
+        verdict: variant(verdict),
         commit: "1111111122222222".into(),
         stale,
         body: body.into(),
@@ -202,16 +214,16 @@ pub(crate) fn pull(number: u64) -> PullDetail {
             project_id: "my-app".into(),
             number,
             title: "Remember the user".into(),
-            state: "open".into(),
+            state: PullStatus::Open,
             draft: false,
             head_branch: "ao/app-1".into(),
             base_branch: "main".into(),
             head: "4f1c2d3e5a6b7c8d9e0f".into(),
             author: author("app-1", "agent"),
             labels: vec!["bug".into()],
-            checks: "failed".into(),
-            review: "changes_requested".into(),
-            mergeable: "clean".into(),
+            checks: PullChecks::Failed,
+            review: PullReview::ChangesRequested,
+            mergeable: PullMergeability::Clean,
             session: Some("app-1".into()),
             updated_at: ago(600),
         },
@@ -261,7 +273,7 @@ pub(crate) fn issue(key: &str, state: &str) -> Issue {
         key: key.into(),
         title: "Login forgets the user".into(),
         body: "After a restart.".into(),
-        state: state.into(),
+        state: variant(state),
         labels: vec!["bug".into(), "auth".into()],
         priority: 2,
         blocked_by: vec![],
