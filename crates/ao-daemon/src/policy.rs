@@ -15,7 +15,7 @@ use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Commit, Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::{FileContent, Git};
-use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm};
+use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm, ScmError};
 use camino::Utf8Path;
 
 use crate::looks::{LookError, ProjectLooks};
@@ -99,7 +99,11 @@ impl ProjectLooks {
         };
         // Nothing is allowed by a policy that cannot be read now, and the caller reads it again.
         let passing = read.as_ref().err().filter(|err| err.may_pass()).cloned();
-        let policy = read.map_err(unread).and_then(parsed);
+        let why = |err: ScmError| match err {
+            ScmError::Refused { why } => why,
+            err => unread(err),
+        };
+        let policy = read.map_err(why).and_then(parsed);
         let on_base = OnBase { tip: tip.map(|tip| tip.to_string()), policy };
         let (input, fields) = counted(&on_base, own.as_ref(), &branch, now);
         // The engine gets a new project a moment later than we do; the caller retries then.
