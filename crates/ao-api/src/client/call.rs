@@ -55,9 +55,19 @@ impl<'a, T> ApiCall<'a, T> {
     }
 
     async fn send(self) -> Result<RawResponse, ClientError> {
-        let body = self.body.transpose().map_err(ClientError::Unexpected)?;
-        self.client.call(self.method, &self.path, body).await
+        send(self.client, self.method, self.path, self.body).await
     }
+}
+
+/// Makes a call of any type, so that there is one copy of this code.
+async fn send(
+    client: &Client,
+    method: Method,
+    path: String,
+    body: Option<Result<Vec<u8>, serde_json::Error>>,
+) -> Result<RawResponse, ClientError> {
+    let body = body.transpose().map_err(ClientError::Unexpected)?;
+    client.call(method, &path, body).await
 }
 
 impl<T: DeserializeOwned> ApiCall<'_, T> {

@@ -104,7 +104,9 @@ impl State {
 
     /// Reads a state from a snapshot and rebuilds its indexes.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
-        let mut state: State = serde_json::from_slice(body)?;
+        // As text, like the events: the two share most of their types, and so the code that reads them.
+        let text = std::str::from_utf8(body).map_err(serde::de::Error::custom)?;
+        let mut state: State = serde_json::from_str(text)?;
         state.reindex();
         Ok(state)
     }

@@ -1,7 +1,7 @@
 //! Branches that get another name, go, come back, or live at a remote.
 
 use ao_core::pull::PullState;
-use ao_ports::{LandingStrategy, Scm, ScmReviews as _};
+use ao_ports::{LandingStrategy, ScmReviews as _};
 
 use crate::local_support::{Desk, facts, merge, merged, open, pull};
 

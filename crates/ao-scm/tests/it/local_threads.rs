@@ -1,7 +1,7 @@
 //! Threads at lines, and how they follow them.
 
 use ao_core::pull::{AuthorStanding, PullFacts, ThreadFacts};
-use ao_ports::{CommentPlace, DiffSide, NewComment, Scm, ScmReviews as _, ThreadReply};
+use ao_ports::{CommentPlace, DiffSide, NewComment, ScmReviews as _, ThreadReply};
 
 use crate::local_support::{Desk, at_line, facts, open, person, why};
 

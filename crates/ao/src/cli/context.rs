@@ -1,6 +1,7 @@
 //! The context of a command: global options, paths, and the client.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 
 use ao_api::client::Client;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -63,17 +64,26 @@ impl Context {
         Ok(Client::socket(paths::way_in(&self.data_dir()?)?).with_token(own_token()?))
     }
 
-    /// Runs a future, mostly a call to the daemon. One thread is enough for a client, and quick to start.
+    /// Runs a future, mostly a call to the daemon.
     pub(crate) fn wait_for<T>(
         &self,
         work: impl Future<Output = Result<T, CommandError>>,
     ) -> Result<T, CommandError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|err| CommandError::new(FailureKind::Environment, err))?;
-        runtime.block_on(work)
+        let mut result = None;
+        run_to_end(pin!(async { result = Some(work.await) }))?;
+        result.expect("the future has run to its end")
     }
+}
+
+/// Runs a future of any command: a runtime for each type of future would make the program larger by half a megabyte. One
+/// thread is enough for a client, and quick to start.
+fn run_to_end(work: Pin<&mut dyn Future<Output = ()>>) -> Result<(), CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|err| CommandError::new(FailureKind::Environment, err))?;
+    runtime.block_on(work);
+    Ok(())
 }
 
 /// Returns the token of the agent that runs this command, if one does: the session, the attempt, and the proof.

@@ -137,7 +137,7 @@ impl Scm for Played {
 
 #[async_trait]
 impl ScmReviews for Played {
-    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
         self.note(format!("reply {} {} {} {}", reply.thread, reply.text, reply.resolve, reply.key));
         Ok(())
     }
@@ -181,21 +181,21 @@ impl ScmReviews for Played {
 
 #[async_trait]
 impl ScmChecks for Played {
-    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
         self.note(format!("rerun {pull} {head} {check}"));
         Ok(())
     }
 
-    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
         self.note(format!("check {:?} {:?} again {}", order.what, order.checks, order.again));
         Ok(vec![self.run_in(RunState::Queued)])
     }
 
-    async fn run(&self, _: &str) -> Result<CheckRun, TrackerError> {
+    async fn run(&self, _: &str) -> Result<CheckRun, ScmError> {
         Ok(self.run_in(self.ends))
     }
 
-    async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, TrackerError> {
+    async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, ScmError> {
         // Two pieces, and then its end.
         let next = (from + 10).min(20);
         Ok(LogPart { bytes: vec![], next, ended: from == next })

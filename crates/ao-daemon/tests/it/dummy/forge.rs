@@ -9,7 +9,7 @@ use ao_core::queue::TestOutcome;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_daemon::registry::{Adapter, AdapterMaker, ProjectAdapter, ProjectDeps};
 use ao_ports::{
-    LookHint, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, ThreadReply, TrackerError, Webhook,
+    BaseView, LookHint, MergeAbilities, MergeOutcome, NewPull, Scm, ScmChecks, ScmError, ScmReviews, Webhook,
 };
 use async_trait::async_trait;
 
@@ -24,8 +24,8 @@ fn forge(_: ProjectDeps) -> ProjectAdapter<dyn Scm> {
 #[derive(Default)]
 struct Forge(Mutex<Vec<NewPull>>);
 
-fn unable<T>() -> Result<T, TrackerError> {
-    Err(TrackerError::Unsupported { what: "that".into() })
+fn unable<T>() -> Result<T, ScmError> {
+    Err(ScmError::Unsupported { what: "that".into() })
 }
 
 fn facts(pull: &NewPull, number: u64) -> PullFacts {
@@ -56,48 +56,58 @@ fn facts(pull: &NewPull, number: u64) -> PullFacts {
 
 #[async_trait]
 impl Scm for Forge {
-    fn abilities(&self) -> ScmAbilities {
-        ScmAbilities::default()
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::default()
     }
 
-    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        None
+    }
+
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        None
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         let mut pulls = self.0.lock().unwrap();
         pulls.push(new.clone());
         Ok(PullId { project: new.project.clone(), number: pulls.len() as u64 })
     }
 
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
         let known = self.0.lock().unwrap();
         let seen = |id: &PullId| Some((id.clone(), facts(known.get(id.number as usize - 1)?, id.number)));
         Ok(pulls.iter().filter_map(seen).collect())
     }
 
-    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
         let count = self.0.lock().unwrap().len() as u64;
         Ok((1..=count).map(|number| PullId { project: project.clone(), number }).collect())
     }
 
     async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
-        Ok(unable()?)
+        unable()
     }
 
     async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        Ok(unable()?)
-    }
-
-    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
         unable()
     }
 
-    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
-        unable()
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView::default())
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        unable()
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        _: &Commit,
+        _: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        Ok(None)
     }
 
-    fn quota(&self) -> Option<Quota> {
-        None
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+        unable()
     }
 }
