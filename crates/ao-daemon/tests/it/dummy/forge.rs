@@ -57,7 +57,7 @@ fn facts(pull: &NewPull, number: u64) -> PullFacts {
 #[async_trait]
 impl Scm for Forge {
     fn merge_abilities(&self) -> MergeAbilities {
-        MergeAbilities::ALL
+        MergeAbilities::NONE
     }
 
     fn reviews(&self) -> Option<&dyn ScmReviews> {
