@@ -176,13 +176,6 @@ pub(crate) fn shell(word: &str) -> String {
     if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-impl AdviceKind {
-    pub fn word(self) -> String {
-        let word = serde_json::to_value(self).ok();
-        word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
-    }
-}
-
 impl fmt::Display for AdviceSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

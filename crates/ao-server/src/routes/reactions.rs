@@ -141,7 +141,7 @@ pub(super) async fn emit(
     let told = move |state: &Known| EventTaken {
         event,
         key,
-        subject: tell::subject(state, &about),
+        subject: state.subject_name(&about),
         steps: tell::steps(state, &happened),
     };
     Ok((StatusCode::ACCEPTED, Json(app.handle.view(told).await?)))

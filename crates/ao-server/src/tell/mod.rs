@@ -37,7 +37,7 @@ pub(crate) use message::{find_message, messages};
 pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use queue::merge_queue;
-pub(crate) use reaction::{reactions, steps, subject, tested};
+pub(crate) use reaction::{reactions, steps, tested};
 pub(crate) use session::{session, state_of, status};
 pub(crate) use work::pull_work;
 

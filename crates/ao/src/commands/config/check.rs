@@ -47,7 +47,8 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
+/// Reports the errors of a file, for programs with the place of each.
+pub(in crate::commands) fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         ui::json(&json!({ "ok": false, "problems": problems(&err) }))?;
     }

@@ -1,15 +1,16 @@
 //! `ao policy check`: every error of a policy at once.
 
 use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
-use ao_config::{ConfigError, read_file};
+use ao_config::read_file;
 use camino::Utf8PathBuf;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{cases_of, file};
 use ao_ports::Clock;
 
 use crate::cli::context::Context;
 use crate::clock::SystemClock;
+use crate::commands::config::check::refuse;
 use crate::error::CommandError;
 use crate::ui;
 
@@ -57,24 +58,4 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::line(format_args!("it says: {}", said.join(", ")))?;
     }
     Ok(())
-}
-
-fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        let problems: Vec<Value> = err
-            .problems
-            .iter()
-            .map(|problem| {
-                json!({
-                    "file": problem.file,
-                    "line": problem.place.map(|(line, _)| line),
-                    "column": problem.place.map(|(_, column)| column),
-                    "what": problem.what,
-                    "hint": problem.hint,
-                })
-            })
-            .collect();
-        ui::json(&json!({ "ok": false, "problems": problems }))?;
-    }
-    Err(err.into())
 }
