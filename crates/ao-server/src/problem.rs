@@ -6,6 +6,7 @@ use ao_daemon::looks::LookError;
 use ao_daemon::{DaemonError, ErrorKind};
 use ao_engine::AskError;
 use ao_ports::{ScmError, TrackerError};
+use axum::Json;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
@@ -13,6 +14,9 @@ use axum::response::IntoResponse;
 /// A problem as the error of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure(pub(crate) Box<Problem>);
+
+/// The result of a handler: a body, or the problem.
+pub(crate) type Reply<T> = Result<Json<T>, Failure>;
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {

@@ -84,14 +84,18 @@ pub(crate) fn output(piece: OutputPiece) -> Output {
 pub(crate) fn hook((project, hook): (ProjectId, ao_core::hook::Hook)) -> Hook {
     Hook {
         project_id: project.to_string(),
-        point: same_name!(
-            hook.point, HookPoint => HookTrigger: BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated,
-            ChecksCompleted, ReviewReceived, BeforeMerge, Merged, SessionEnded
-        ),
+        point: trigger(hook.point),
         timeout_seconds: hook.timeout.as_secs(),
         may_object: hook.point.may_object(),
         command: hook.command,
     }
+}
+
+pub(super) fn trigger(point: HookPoint) -> HookTrigger {
+    same_name!(
+        point, HookPoint => HookTrigger: BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated, ChecksCompleted,
+        ReviewReceived, BeforeMerge, Merged, SessionEnded
+    )
 }
 
 pub(crate) fn hook_log(log: jobs::HookLog, text: Option<String>) -> HookLog {

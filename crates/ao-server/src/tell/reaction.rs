@@ -65,7 +65,7 @@ fn reaction(
     }
 }
 
-fn action(action: ReactionAction) -> ConfiguredAction {
+pub(super) fn action(action: ReactionAction) -> ConfiguredAction {
     same_name!(
         action, ReactionAction => ConfiguredAction: SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run,
         Escalate, Record
