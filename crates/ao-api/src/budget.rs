@@ -60,5 +60,5 @@ pub struct LimitedAccount {
 
 wire_enum! {
     /// The owner of a budget: with `day` all projects together.
-    pub enum BudgetKind { Session, Task, Project, #[serde(rename = "project-day")] ProjectDay, Day }
+    pub enum BudgetKind in "kebab-case" { Session, Task, Project, ProjectDay, Day }
 }

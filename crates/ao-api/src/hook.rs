@@ -80,15 +80,8 @@ pub struct HookResult {
 
 wire_enum! {
     /// A hook point.
-    pub enum HookTrigger {
-        #[serde(rename = "before-assign")] BeforeAssign,
-        #[serde(rename = "workspace-created")] WorkspaceCreated,
-        #[serde(rename = "session-started")] SessionStarted,
-        #[serde(rename = "pr-created")] PrCreated,
-        #[serde(rename = "checks-completed")] ChecksCompleted,
-        #[serde(rename = "review-received")] ReviewReceived,
-        #[serde(rename = "before-merge")] BeforeMerge,
-        Merged,
-        #[serde(rename = "session-ended")] SessionEnded,
+    pub enum HookTrigger in "kebab-case" {
+        BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated, ChecksCompleted, ReviewReceived, BeforeMerge, Merged,
+        SessionEnded,
     } or Unknown
 }

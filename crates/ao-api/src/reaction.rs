@@ -143,7 +143,7 @@ pub struct ReactionStep {
 
 wire_enum! {
     /// The action of a reaction.
-    pub enum ConfiguredAction {
+    pub enum ConfiguredAction in "kebab-case" {
         SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run, Escalate, Record,
     } or Unknown
 }

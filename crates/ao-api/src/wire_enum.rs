@@ -12,25 +12,31 @@ pub trait WireEnum: Copy + fmt::Display + Serialize + 'static {
     const ALL: &'static [Self];
 }
 
-/// Defines an enum whose values are written in snake_case.
+/// Defines an enum whose values are written in snake_case, or in the named case: `pub enum Name in "kebab-case" { … }`.
 ///
 /// A set that only the daemon sends ends in `or Unknown`: a client reads a value of a newer daemon as `Unknown`, which no
 /// daemon sends and the API's description does not list. With `and Unknown` it is a value of its own as well. Sets that
 /// clients send have no such fallback: the daemon refuses other values, and lists the valid ones.
 macro_rules! wire_enum {
-    ($(#[doc = $doc:literal])* pub enum $name:ident { $($variants:tt)* } or Unknown) => {
-        wire_enum!(@ [$($doc)*] $name [$($variants)*] [#[default] #[serde(other)] Unknown] [Default]);
+    ($(#[doc = $doc:literal])* pub enum $name:ident { $($variants:tt)* } $($rest:tt)*) => {
+        wire_enum! { $(#[doc = $doc])* pub enum $name in "snake_case" { $($variants)* } $($rest)* }
     };
-    ($(#[doc = $doc:literal])* pub enum $name:ident { $($variants:tt)* } and Unknown) => {
-        wire_enum!(@ [$($doc)*] $name [$($variants)*, #[default] #[serde(other)] Unknown] [] [Default]);
+    ($(#[doc = $doc:literal])* pub enum $name:ident in $case:literal { $($variants:tt)* } or Unknown) => {
+        wire_enum!(@ [$($doc)*] $name $case [$($variants)*] [#[default] #[serde(other)] Unknown] [Default]);
     };
-    ($(#[doc = $doc:literal])* pub enum $name:ident { $($variants:tt)* }) => {
-        wire_enum!(@ [$($doc)*] $name [$($variants)*] [] []);
+    ($(#[doc = $doc:literal])* pub enum $name:ident in $case:literal { $($variants:tt)* } and Unknown) => {
+        wire_enum!(@ [$($doc)*] $name $case [$($variants)*, #[default] #[serde(other)] Unknown] [] [Default]);
     };
-    (@ [$($doc:literal)*] $name:ident [$($(#[$attr:meta])* $variant:ident),+ $(,)?] [$($other:tt)*] [$($derive:ident)?]) => {
+    ($(#[doc = $doc:literal])* pub enum $name:ident in $case:literal { $($variants:tt)* }) => {
+        wire_enum!(@ [$($doc)*] $name $case [$($variants)*] [] []);
+    };
+    (
+        @ [$($doc:literal)*] $name:ident $case:literal
+        [$($(#[$attr:meta])* $variant:ident),+ $(,)?] [$($other:tt)*] [$($derive:ident)?]
+    ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize $(, $derive)?)]
-        #[serde(rename_all = "snake_case")]
+        #[serde(rename_all = $case)]
         pub enum $name { $($(#[$attr])* $variant,)+ $($other)* }
 
         impl $crate::WireEnum for $name {

@@ -59,8 +59,18 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
     }
     serde_json::from_slice(json).map_err(|err| {
         let (status, word) = if err.is_data() { (422, "invalid-body") } else { (400, "malformed-body") };
-        unusable(status, word, &err).into()
+        unknown_value(&err.to_string()).unwrap_or_else(|| unusable(status, word, &err)).into()
     })
+}
+
+/// Returns the problem for a value outside its closed set, with the valid ones. serde has both in its message only.
+fn unknown_value(why: &str) -> Option<Problem> {
+    let (_, values) = why.split_once("unknown variant `")?;
+    let (given, valid) = values.rsplit_once("`, expected ")?;
+    let shown: String = given.chars().take(100).collect();
+    let mut problem = Problem::new(422, "invalid", format!("`{shown}` is not a valid value"));
+    problem.candidates = valid.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    Some(problem)
 }
 
 /// A body that is read within its limit, and dropped.
@@ -102,10 +112,8 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
         let asked = Query::<T>::from_request_parts(parts, app).await;
         asked.map(|Query(asked)| Asked(asked)).map_err(|err: QueryRejection| {
             let why = err.body_text();
-            // Text of serde, for a value of a closed set.
-            let status = if why.contains("unknown variant") { 422 } else { 400 };
             let title = format!("the query of the request cannot be used: {why}");
-            Problem::new(status, "invalid-query", title).into()
+            unknown_value(&why).unwrap_or_else(|| Problem::new(400, "invalid-query", title)).into()
         })
     }
 }

@@ -6,6 +6,7 @@ use ao_daemon::looks::LookError;
 use ao_daemon::{DaemonError, ErrorKind};
 use ao_engine::AskError;
 use ao_ports::ServiceError;
+use axum::Json;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
@@ -13,6 +14,9 @@ use axum::response::IntoResponse;
 /// A problem as the error of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure(pub(crate) Box<Problem>);
+
+/// The result of a handler: a body, or the problem.
+pub(crate) type Reply<T> = Result<Json<T>, Failure>;
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
@@ -28,33 +32,23 @@ impl From<Refusal> for Failure {
 
 impl From<AskError> for Failure {
     fn from(err: AskError) -> Failure {
-        engine_problem(err).into()
+        match &err {
+            AskError::Refused(refusal) => of_refusal(refusal).into(),
+            AskError::NotStored(cause) => {
+                let mut problem = Problem::new(503, "not-stored", err.to_string());
+                problem.detail = Some(cause.to_string());
+                problem.into()
+            }
+            AskError::Stopped => stopping().into(),
+        }
     }
 }
 
 impl From<ServiceError> for Failure {
     fn from(err: ServiceError) -> Failure {
-        forge_problem(&err).into()
+        let (status, word) = forge_status(&err);
+        Problem::new(status, word, err.to_string()).into()
     }
-}
-
-/// What the engine did not do.
-fn engine_problem(err: AskError) -> Problem {
-    match err {
-        AskError::Refused(refusal) => of_refusal(&refusal),
-        AskError::NotStored(cause) => {
-            let mut problem = Problem::new(503, "not-stored", err_title(&AskError::NotStored(cause.clone())));
-            problem.detail = Some(cause.to_string());
-            problem
-        }
-        AskError::Stopped => stopping(),
-    }
-}
-
-/// Returns the problem for what a forge or a tracker did not do.
-fn forge_problem(err: &ServiceError) -> Problem {
-    let (status, word) = forge_status(err);
-    Problem::new(status, word, err.to_string())
 }
 
 fn forge_status(err: &ServiceError) -> (u16, &'static str) {
@@ -165,86 +159,76 @@ pub(crate) fn forbidden() -> Problem {
         .hint("a program that an agent has started is good for the agent's own session, whatever token it shows; ask the person who runs the daemon")
 }
 
-fn err_title(err: &AskError) -> String {
-    err.to_string()
-}
-
 /// Each refusal of the core with its word, its status, and what to do next.
 fn of_refusal(refusal: &Refusal) -> Problem {
-    let (status, word) = match refusal {
-        Refusal::UnknownSession(_) => (404, "unknown-session"),
-        Refusal::UnknownProject(_) => (404, "unknown-project"),
-        Refusal::UnknownPull(_) => (404, "unknown-pull"),
-        Refusal::TaskTaken { .. } => (409, "task-taken"),
-        Refusal::HasOrchestrator { .. } => (409, "has-orchestrator"),
-        Refusal::TaskClosed { .. } => (409, "task-closed"),
-        Refusal::UntrustedTask { .. } => (403, "untrusted-issue"),
-        Refusal::AlreadyMerged { .. } => (409, "already-merged"),
-        Refusal::BranchTaken { .. } => (409, "branch-taken"),
-        Refusal::Ended { .. } => (409, "session-ended"),
-        Refusal::NotNow { .. } => (409, "not-now"),
-        Refusal::OtherQuestion { .. } => (409, "other-question"),
-        Refusal::NoSuchOption { .. } => (422, "no-such-option"),
-        Refusal::Budget { .. } => (409, "budget-spent"),
-        Refusal::Limited { .. } => (409, "rate-limited"),
-        Refusal::Stale { .. } => (409, "stale"),
-        Refusal::NotRunning { .. } => (409, "not-running"),
-        Refusal::ProjectInUse { .. } => (409, "project-in-use"),
-        Refusal::Invalid { .. } => (422, "invalid"),
-    };
-    let mut problem = Problem::new(status, word, refusal.to_string());
-    match refusal {
-        Refusal::UnknownSession(_) => problem = problem.hint("`ao list` shows the sessions there are"),
+    let (status, word, hints) = match refusal {
+        Refusal::UnknownSession(_) => {
+            (404, "unknown-session", vec!["`ao list` shows the sessions there are".to_owned()])
+        }
         Refusal::UnknownProject(_) => {
-            problem = problem.hint("`ao add-project PATH` takes a repository into care");
+            (404, "unknown-project", vec!["`ao add-project PATH` takes a repository into care".to_owned()])
         }
-        Refusal::TaskTaken { session, name, .. } | Refusal::HasOrchestrator { session, name, .. } => {
-            problem = problem.hint(format!("`ao status {name}` shows it"));
-            problem.session_id = Some(session.to_string());
+        Refusal::UnknownPull(_) => (404, "unknown-pull", vec![]),
+        Refusal::TaskTaken { name, .. } => (409, "task-taken", vec![format!("`ao status {name}` shows it")]),
+        Refusal::HasOrchestrator { name, .. } => {
+            (409, "has-orchestrator", vec![format!("`ao status {name}` shows it")])
         }
+        Refusal::TaskClosed { .. } => (409, "task-closed", vec![]),
         Refusal::UntrustedTask { task, .. } => {
-            problem = problem.hint(format!(
-                "read it with `ao issue show {}`; if you answer for it, `ao spawn {} --trust`, or `\"trust\": true`",
-                task.key, task.key
-            ));
+            let key = &task.key;
+            let hint = format!(
+                "read it with `ao issue show {key}`; if you answer for it, `ao spawn {key} --trust`, or `\"trust\": true`"
+            );
+            (403, "untrusted-issue", vec![hint])
         }
-        Refusal::BranchTaken { session, name, .. } => {
-            problem =
-                problem.hint(format!("choose another branch, or end that session first: `ao stop {name}`"));
-            problem.session_id = Some(session.to_string());
+        Refusal::AlreadyMerged { .. } => (409, "already-merged", vec![]),
+        Refusal::BranchTaken { name, .. } => {
+            let hint = format!("choose another branch, or end that session first: `ao stop {name}`");
+            (409, "branch-taken", vec![hint])
         }
-        Refusal::Ended { session, name, restorable, .. } => {
-            problem = problem.hint(match restorable {
-                true => format!("`ao session restore {name}` brings it back"),
-                false => "it cannot come back; `ao new` or `ao spawn` starts another one".to_owned(),
-            });
-            problem.session_id = Some(session.to_string());
+        Refusal::Ended { name, restorable: true, .. } => {
+            (409, "session-ended", vec![format!("`ao session restore {name}` brings it back")])
         }
-        Refusal::Budget { session, retype, .. } => {
-            problem = problem.hint(format!("`{retype}`"));
-            problem.session_id = Some(session.to_string());
-        }
-        Refusal::Limited { name, .. } => {
-            problem = problem
-                .hint("no command lifts a provider's limit; agents of other accounts go on meanwhile")
-                .hint(format!("`ao explain {name}` shows what it waits for"));
+        Refusal::Ended { restorable: false, .. } => {
+            let hint = "it cannot come back; `ao new` or `ao spawn` starts another one";
+            (409, "session-ended", vec![hint.to_owned()])
         }
         Refusal::NotNow { name, .. } => {
-            problem = problem.hint(format!("`ao explain {name}` says why it is so"));
+            (409, "not-now", vec![format!("`ao explain {name}` says why it is so")])
         }
         Refusal::OtherQuestion { name, open, .. } => {
-            problem = problem.hint(format!(
-                "nothing was answered; read it, and then `ao answer {name} … --question {open}`"
-            ));
+            let hint =
+                format!("nothing was answered; read it, and then `ao answer {name} … --question {open}`");
+            (409, "other-question", vec![hint])
         }
+        Refusal::NoSuchOption { .. } => (422, "no-such-option", vec![]),
+        Refusal::Budget { retype, .. } => (409, "budget-spent", vec![format!("`{retype}`")]),
+        Refusal::Limited { name, .. } => {
+            let hint = "no command lifts a provider's limit; agents of other accounts go on meanwhile";
+            (
+                409,
+                "rate-limited",
+                vec![hint.to_owned(), format!("`ao explain {name}` shows what it waits for")],
+            )
+        }
+        Refusal::Stale { .. } => (409, "stale", vec![]),
+        Refusal::NotRunning { .. } => (409, "not-running", vec![]),
         Refusal::ProjectInUse { project, .. } => {
-            problem = problem.hint(format!(
-                "`ao stop --project {project} --all`, then `ao session cleanup --project {project}`"
-            ));
+            let hint =
+                format!("`ao stop --project {project} --all`, then `ao session cleanup --project {project}`");
+            (409, "project-in-use", vec![hint])
         }
-        _ => {}
-    }
-    problem
+        Refusal::Invalid { .. } => (422, "invalid", vec![]),
+    };
+    let session_id = match refusal {
+        Refusal::TaskTaken { session, .. }
+        | Refusal::HasOrchestrator { session, .. }
+        | Refusal::BranchTaken { session, .. }
+        | Refusal::Ended { session, .. }
+        | Refusal::Budget { session, .. } => Some(session.to_string()),
+        _ => None,
+    };
+    Problem { hints, session_id, ..Problem::new(status, word, refusal.to_string()) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The feed of events.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -16,6 +15,7 @@ use crate::Event;
 const LINE: usize = 4 * 1024 * 1024;
 
 /// The events of the feed, in order.
+#[derive(Debug)]
 pub struct EventStream {
     client: Client,
     response: Response<Incoming>,
@@ -83,11 +83,5 @@ impl EventStream {
 impl Drop for EventStream {
     fn drop(&mut self) {
         self.driving.abort();
-    }
-}
-
-impl fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventStream").finish_non_exhaustive()
     }
 }

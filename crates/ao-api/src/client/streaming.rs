@@ -1,7 +1,5 @@
 //! A response whose body is read as it comes.
 
-use std::fmt;
-
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
@@ -11,6 +9,7 @@ use tokio::task::JoinHandle;
 use super::{BODY_LIMIT, Client, ClientError, RawResponse};
 
 /// A response whose body may have no end.
+#[derive(Debug)]
 pub struct StreamingResponse {
     client: Client,
     response: Response<Incoming>,
@@ -64,11 +63,5 @@ impl StreamingResponse {
 impl Drop for StreamingResponse {
     fn drop(&mut self) {
         self.driving.abort();
-    }
-}
-
-impl fmt::Debug for StreamingResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamingResponse").field("status", &self.status()).finish_non_exhaustive()
     }
 }

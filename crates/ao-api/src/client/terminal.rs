@@ -1,7 +1,5 @@
 //! A terminal over a WebSocket.
 
-use std::fmt;
-
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
@@ -24,9 +22,11 @@ pub struct TerminalSocket {
 
 /// The reading half of a view. A daemon that waits for the viewer to read does not read itself, so both halves can be used
 /// at once.
+#[derive(Debug)]
 pub struct TerminalReader(SplitStream<WebSocketStream<ClientConnection>>);
 
 /// The writing half of a view.
+#[derive(Debug)]
 pub struct TerminalWriter(SplitSink<WebSocketStream<ClientConnection>, Message>);
 
 /// A message from the daemon.
@@ -144,16 +144,4 @@ impl TerminalWriter {
 
 fn broken(err: Error) -> ClientError {
     ClientError::Broken(err.into())
-}
-
-impl fmt::Debug for TerminalReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TerminalReader").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TerminalWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TerminalWriter").finish_non_exhaustive()
-    }
 }

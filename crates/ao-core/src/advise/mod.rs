@@ -176,12 +176,6 @@ pub(crate) fn shell(word: &str) -> String {
     if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-impl AdviceKind {
-    pub fn word(self) -> String {
-        crate::text::word(&self)
-    }
-}
-
 impl fmt::Display for AdviceSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -27,7 +27,7 @@ impl State {
     }
 
     /// Returns the display name of the subject of a problem.
-    pub(crate) fn subject_name(&self, subject: &Subject) -> String {
+    pub fn subject_name(&self, subject: &Subject) -> String {
         match subject {
             Subject::Session(session) => self.name_of(*session),
             other => other.to_string(),

@@ -10,7 +10,7 @@ use super::plan::{Which, within};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::Asked;
-use crate::problem::Failure;
+use crate::problem::Reply;
 use crate::tell;
 
 /// Lists advice with reasons, ranked by the amount of work that each item unblocks.
@@ -19,7 +19,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<AdviceList>, Failure> {
+) -> Reply<AdviceList> {
     let now = app.clock.now();
     let of = within(&app, &caller, which.project.as_deref())?;
     Ok(Json(app.handle.view(move |state| tell::advice(state, now, of.as_ref())).await?))

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
-use crate::problem::{Failure, forbidden};
+use crate::problem::{Failure, Reply, forbidden};
 use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
@@ -39,6 +39,7 @@ pub(super) struct Which {
     /// Only those of the check with this name.
     check: Option<String>,
     /// Only those in this state.
+    #[param(inline)]
     state: Option<CheckRunState>,
     /// The maximum number; 100 by default, at most 10,000.
     limit: Option<usize>,
@@ -50,7 +51,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<CheckRuns>, Failure> {
+) -> Reply<CheckRuns> {
     let state = which.state.map(|state| {
         same_name!(state, CheckRunState => RunState: Queued, Running, Passed, Failed, Skipped, Cancelled, Broken)
     });
@@ -124,7 +125,7 @@ pub(super) async fn show(
     caller: Caller,
     Part(id): Part,
     Asked(within): Asked<Within>,
-) -> Result<Json<CheckRun>, Failure> {
+) -> Reply<CheckRun> {
     let (_, run) = find_run(&app, &caller, &id, within.project.as_deref()).await?;
     Ok(Json(tell::check_run(&run)))
 }
@@ -155,7 +156,7 @@ pub(super) async fn log(
     caller: Caller,
     Part(id): Part,
     Asked(piece): Asked<Piece>,
-) -> Result<Json<CheckLog>, Failure> {
+) -> Reply<CheckLog> {
     let (scm, run) = find_run(&app, &caller, &id, piece.project.as_deref()).await?;
     let checks = scm.need_checks()?;
     let (from, limit) = (piece.from.unwrap_or(0), piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST));
@@ -178,11 +179,7 @@ pub(super) async fn log(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Checks)),
 )]
-pub(super) async fn of_project(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(id): Part,
-) -> Result<Json<Checks>, Failure> {
+pub(super) async fn of_project(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Checks> {
     let project = project(&app, &caller, Some(&id))?;
     Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
@@ -193,11 +190,7 @@ pub(super) async fn of_project(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Flakes)),
 )]
-pub(super) async fn flakes(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(id): Part,
-) -> Result<Json<Flakes>, Failure> {
+pub(super) async fn flakes(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Flakes> {
     let project = project(&app, &caller, Some(&id))?;
     let known =
         app.handle.view(move |state| state.projects.get(&project).map(|known| known.flakes.clone())).await?;

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Part};
 use crate::forge::project;
-use crate::problem::Failure;
+use crate::problem::Reply;
 use crate::tell;
 
 /// Compares all open pull requests and the work of all live sessions of a project, with uncommitted changes.
@@ -21,11 +21,7 @@ use crate::tell;
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Conflicts)),
 )]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(id): Part,
-) -> Result<Json<Conflicts>, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Conflicts> {
     let project = project(&app, &caller, Some(&id))?;
     let report = app.daemon.forecasts.conflicts(&project).await?;
     Ok(Json(tell::daemon::conflicts(&project, report)))
@@ -53,7 +49,7 @@ pub(super) async fn between(
     caller: Caller,
     Part(id): Part,
     Asked(which): Asked<Which>,
-) -> Result<Json<Conflict>, Failure> {
+) -> Reply<Conflict> {
     let project = project(&app, &caller, Some(&id))?;
     let clash = app.daemon.forecasts.conflict(&project, &which.a, &which.b).await?;
     Ok(Json(tell::daemon::conflict(clash)))

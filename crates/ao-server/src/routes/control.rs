@@ -13,9 +13,7 @@ use super::sessions::look;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Named, Perhaps, SessionName};
-use crate::problem::Failure;
-
-type Answer = Result<Json<Session>, Failure>;
+use crate::problem::{Failure, Reply};
 
 /// Ends a session. Its work is kept.
 #[utoipa::path(
@@ -23,7 +21,11 @@ type Answer = Result<Json<Session>, Failure>;
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
+pub(super) async fn end(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(session): Named,
+) -> Reply<Session> {
     finish(&app, &caller, session.id, Stop::default()).await
 }
 
@@ -38,7 +40,7 @@ pub(super) async fn stop(
     caller: Caller,
     Named(session): Named,
     Perhaps(stop): Perhaps<Stop>,
-) -> Answer {
+) -> Reply<Session> {
     if stop.cleanup && caller != Caller::Owner {
         return Err(crate::problem::forbidden().into());
     }
@@ -51,7 +53,11 @@ pub(super) async fn stop(
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
+pub(super) async fn pause(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(session): Named,
+) -> Reply<Session> {
     let by = name(&app, &caller);
     tell(&app, session.id, SessionInput::Pause { by }).await
 }
@@ -66,7 +72,7 @@ pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Named(session): Named,
     Perhaps(resume): Perhaps<Resume>,
-) -> Answer {
+) -> Reply<Session> {
     let Resume { of, usd, tokens, turns, seconds } = resume;
     if usd.is_some_and(|usd| !(0.0..=1e9).contains(&usd)) {
         let title = "a limit in dollars is to lie between 0 and a billion";
@@ -116,7 +122,7 @@ async fn raise(
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
+pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Session> {
     tell(&app, session.id, SessionInput::Retry).await
 }
 
@@ -131,12 +137,12 @@ pub(super) async fn restore(
     State(app): State<Arc<App>>,
     Named(session): Named,
     Perhaps(restore): Perhaps<Restore>,
-) -> Answer {
+) -> Reply<Session> {
     let runtime = app.daemon.spawn.runtime_of(&session, restore.runtime.as_deref()).await?;
     tell(&app, session.id, SessionInput::RestoreIn { runtime }).await
 }
 
-async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop) -> Answer {
+async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop) -> Reply<Session> {
     let input = SessionInput::Stop { by: name(app, caller), why: stop.why.unwrap_or_default() };
     let answer = tell(app, session, input).await?;
     if !stop.cleanup {
@@ -186,7 +192,7 @@ fn clean_later(app: &Arc<App>, session: SessionId) {
     });
 }
 
-async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Answer {
+async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Reply<Session> {
     app.handle.ask(Input::Session { session, input }).await?;
     Ok(Json(look(app, session).await?))
 }

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use crate::app::App;
 use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell::{self, same_name};
 
 /// Reports that the daemon is there. Needs no authentication.
@@ -50,7 +50,7 @@ pub(super) async fn document() -> Response {
 
 /// Describes the daemon.
 #[utoipa::path(get, path = "/api/daemon", tag = "daemon", responses((status = 200, body = Daemon)))]
-pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, Failure> {
+pub(super) async fn about(State(app): State<Arc<App>>) -> Reply<Daemon> {
     let about = app.about();
     let (live, queued, most, seq) = app
         .handle
@@ -70,7 +70,7 @@ pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, F
 
 /// Ends the daemon. Agents go on, and the next daemon finds them.
 #[utoipa::path(post, path = "/api/daemon/stop", tag = "daemon", responses((status = 200, body = Stopping)))]
-pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, Failure> {
+pub(super) async fn stop(State(app): State<Arc<App>>) -> Reply<Stopping> {
     let pid = app.about().pid;
     let (running, queued) = app
         .handle
@@ -91,7 +91,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, 
 
 /// Reads the configuration again. If it has mistakes, the current one stays in use.
 #[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
-pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
+pub(super) async fn reload(State(app): State<Arc<App>>) -> Reply<Reloaded> {
     let reading = app.clone();
     app.to_the_end(async move {
         let report = reading.daemon.reload().await?;
@@ -115,7 +115,7 @@ pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
 pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
-) -> Result<Json<Vec<ChannelTest>>, Failure> {
+) -> Reply<Vec<ChannelTest>> {
     let level = test.level.unwrap_or(NoticePriority::Info);
     let level = same_name!(level, NoticePriority => NoticeLevel: Urgent, Action, Warning, Info);
     let tried = app.daemon.notify_test(&test.channels, level).await?;
@@ -124,7 +124,7 @@ pub(super) async fn notify_test(
 
 /// Lists the channels for notices, with their state.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
-pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
+pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Reply<Vec<NotifyChannel>> {
     let channels = app.daemon.notify_list().await?;
     Ok(Json(channels.into_iter().map(tell::daemon::notify_channel).collect()))
 }

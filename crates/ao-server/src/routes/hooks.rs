@@ -10,17 +10,14 @@ use axum::extract::State;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Part, Perhaps, Within, find};
-use crate::problem::Failure;
+use crate::problem::Reply;
 use crate::tell;
 
 /// Lists the configured hooks, in the order in which they run.
 #[utoipa::path(
     get, path = "/api/hooks", tag = "hooks", params(Within), responses((status = 200, body = Hooks)),
 )]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    Asked(within): Asked<Within>,
-) -> Result<Json<Hooks>, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, Asked(within): Asked<Within>) -> Reply<Hooks> {
     let project = match within.project.as_deref() {
         Some(named) => Some(app.daemon.config.project(Some(named))?),
         None => None,
@@ -31,7 +28,7 @@ pub(super) async fn list(
 
 /// Lists the logs of hooks and of commands of reactions, the newest first.
 #[utoipa::path(get, path = "/api/hooks/logs", tag = "hooks", responses((status = 200, body = HookLogs)))]
-pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, Failure> {
+pub(super) async fn logs(State(app): State<Arc<App>>) -> Reply<HookLogs> {
     let logs = app.daemon.jobs.hook_logs().await?;
     Ok(Json(HookLogs { logs: logs.into_iter().map(|log| tell::daemon::hook_log(log, None)).collect() }))
 }
@@ -42,7 +39,7 @@ pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, 
     params(("id" = String, Path, description = "An id, or any part of one that no other has")),
     responses((status = 200, body = HookLog)),
 )]
-pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Result<Json<HookLog>, Failure> {
+pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Reply<HookLog> {
     let (log, text) = app.daemon.jobs.hook_log(&id).await?;
     Ok(Json(tell::daemon::hook_log(log, Some(text))))
 }
@@ -58,7 +55,7 @@ pub(super) async fn test(
     caller: Caller,
     Part(point): Part,
     Perhaps(test): Perhaps<HookTest>,
-) -> Result<Json<HookTested>, Failure> {
+) -> Reply<HookTested> {
     let point = point.parse::<HookPoint>().map_err(|err| {
         let mut problem = Problem::new(400, "bad-point", err.to_string());
         problem.candidates = HookPoint::ALL.iter().map(ToString::to_string).collect();

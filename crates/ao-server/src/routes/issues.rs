@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, IssueCall, IssueName, Within};
 use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
@@ -34,6 +34,7 @@ pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
     /// By default `open`.
+    #[param(inline)]
     state: Option<IssueStateFilter>,
     /// Only those with all of these labels, separated by commas.
     label: Option<String>,
@@ -50,7 +51,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<Issues>, Failure> {
+) -> Reply<Issues> {
     let closed = match which.state.unwrap_or(IssueStateFilter::Open) {
         IssueStateFilter::Open => Some(false),
         IssueStateFilter::Closed => Some(true),
@@ -126,7 +127,7 @@ pub(super) async fn add(
     params(IssueName, Within),
     responses((status = 200, body = Issue)),
 )]
-pub(super) async fn show(IssueCall { app, id, .. }: IssueCall) -> Result<Json<Issue>, Failure> {
+pub(super) async fn show(IssueCall { app, id, .. }: IssueCall) -> Reply<Issue> {
     let seen = app.daemon.looks.tracker(&id.project)?.task(&id).await?;
     Ok(Json(told(&app, seen).await?))
 }
@@ -140,7 +141,7 @@ pub(super) async fn show(IssueCall { app, id, .. }: IssueCall) -> Result<Json<Is
 pub(super) async fn edit(
     IssueCall { app, caller, id }: IssueCall,
     Given(edit): Given<IssueEdit>,
-) -> Result<Json<Issue>, Failure> {
+) -> Reply<Issue> {
     allow(&caller, Deed::EditIssue(&id.project))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("an issue has a title"));
@@ -202,7 +203,7 @@ pub(super) async fn import(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(order): Given<ImportOrder>,
-) -> Result<Json<Imported>, Failure> {
+) -> Reply<Imported> {
     allow(&caller, Deed::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);

@@ -17,14 +17,13 @@ use ao_core::{Commit, Event, Input, PullId, Refusal, SessionId};
 use ao_engine::{AskError, InputReceipt};
 use ao_ports::{MergeOrder, MergeOutcome, Scm};
 use axum::Json;
-use axum::extract::State;
 
 use super::pulls::{is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find};
-use crate::forge::{allow, can_merge, invalid, owner, pull_meant, see};
-use crate::problem::{Failure, forbidden, stopping};
+use crate::extract::{Given, PullCall, PullName, Within, find};
+use crate::forge::{allow, can_merge, invalid, owner, see};
+use crate::problem::{Failure, Reply, forbidden, stopping};
 use crate::tell::same_name;
 
 /// Assigns a pull request to a session, or to none.
@@ -36,7 +35,7 @@ use crate::tell::same_name;
 pub(super) async fn claim(
     PullCall { app, caller, id }: PullCall,
     Given(claim): Given<Claim>,
-) -> Result<Json<PullDetail>, Failure> {
+) -> Reply<PullDetail> {
     allow(&caller, Deed::Answer(&id.project))?;
     let session = match claim.session {
         Some(meant) => Some(claimer(&app, &caller, meant, &id).await?),
@@ -105,14 +104,10 @@ pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId)
     ),
 )]
 pub(super) async fn merge(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(wish): Given<MergeWish>,
-) -> Result<Json<MergeDone>, Failure> {
+) -> Reply<MergeDone> {
     allow(&caller, Deed::Decide)?;
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     let strategy =
         wish.strategy.map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));
     let scm = app.daemon.looks.scm(&id.project)?;

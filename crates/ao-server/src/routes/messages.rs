@@ -16,7 +16,7 @@ use super::sessions::{gone, look};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, Named, SessionName};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell;
 
 const WAIT_MOST: u32 = 300;
@@ -27,10 +27,7 @@ const WAIT_MOST: u32 = 300;
     params(SessionName),
     responses((status = 200, body = Messages)),
 )]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
-) -> Result<Json<Messages>, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Messages> {
     let now = app.clock.now();
     let told = app.handle.view(move |state| {
         state.sessions.get(&session.id).map(|session| tell::messages(state, session, now))
@@ -95,7 +92,7 @@ pub(super) async fn answer(
     caller: Caller,
     Named(session): Named,
     Given(answer): Given<Answer>,
-) -> Result<Json<Session>, Failure> {
+) -> Reply<Session> {
     let by = super::control::name(&app, &caller);
     let input = SessionInput::Answer { by, question: answer.question, text: answer.answer };
     app.handle.ask(Input::Session { session: session.id, input }).await?;

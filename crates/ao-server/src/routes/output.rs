@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::extract::{Asked, Named, SessionName};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell;
 
 const PIECE: u32 = 64 * 1024;
@@ -48,7 +48,7 @@ pub(super) async fn output(
     State(app): State<Arc<App>>,
     Named(session): Named,
     Asked(piece): Asked<Piece>,
-) -> Result<Json<Output>, Failure> {
+) -> Reply<Output> {
     let limit = piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST);
     let (from, limit) = match (piece.from, piece.tail) {
         (Some(_), Some(_)) => {

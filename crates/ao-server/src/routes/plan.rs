@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::Asked;
 use crate::forge::project;
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell;
 
 /// A filter for the schedule.
@@ -30,7 +30,7 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<Plan>, Failure> {
+) -> Reply<Plan> {
     let now = app.clock.now();
     let of = within(&app, &caller, which.project.as_deref())?;
     Ok(Json(app.handle.view(move |state| tell::plan(state, now, of.as_ref())).await?))

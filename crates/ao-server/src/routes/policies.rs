@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, PullCall, PullName, Within};
 use crate::forge::{allow, project, see};
-use crate::problem::Failure;
+use crate::problem::Reply;
 
 /// Returns the verdict of the project's policy on a pull request: every rule with its evidence, and advice.
 #[utoipa::path(
@@ -23,7 +23,7 @@ use crate::problem::Failure;
     params(PullName, Within),
     responses((status = 200, body = PolicyVerdict)),
 )]
-pub(super) async fn of_pull(PullCall { app, caller, id }: PullCall) -> Result<Json<PolicyVerdict>, Failure> {
+pub(super) async fn of_pull(PullCall { app, caller, id }: PullCall) -> Reply<PolicyVerdict> {
     allow(&caller, Deed::Read(&id.project))?;
     let facts = see(&app, &id).await?;
     // A pull request that was closed before the engine knew it is judged by the look alone.
@@ -54,7 +54,7 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(within): Asked<Within>,
-) -> Result<Json<PolicyShown>, Failure> {
+) -> Reply<PolicyShown> {
     let project = project(&app, &caller, within.project.as_deref())?;
     let report = app.daemon.looks.policy(&project).await?;
     let (fields, broken) = match report.fields {

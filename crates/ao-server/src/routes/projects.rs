@@ -13,11 +13,11 @@ use super::control::name;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, Part};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 
 /// Lists the configured projects; for an agent only its own.
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Projects)))]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Projects>, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Reply<Projects> {
     let mut projects = known(&app).await?;
     if let Caller::Session(agent) = &caller {
         projects.retain(|project| project.id == agent.project.as_str());
@@ -30,10 +30,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<
     post, path = "/api/projects", tag = "projects", request_body = NewProject,
     responses((status = 200, description = "The projects of that file", body = Projects)),
 )]
-pub(super) async fn add(
-    State(app): State<Arc<App>>,
-    Given(project): Given<NewProject>,
-) -> Result<Json<Projects>, Failure> {
+pub(super) async fn add(State(app): State<Arc<App>>, Given(project): Given<NewProject>) -> Reply<Projects> {
     let adding = app.clone();
     let added = app
         .to_the_end(async move { Ok(adding.daemon.add_project(project.config.as_str().into()).await?) })
@@ -61,11 +58,7 @@ pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Resul
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Project)),
 )]
-pub(super) async fn stop(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(id): Part,
-) -> Result<Json<Project>, Failure> {
+pub(super) async fn stop(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Project> {
     let input = ProjectInput::StopWork { by: name(&app, &caller) };
     tell(&app, id, input).await
 }
@@ -76,11 +69,7 @@ pub(super) async fn stop(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Project)),
 )]
-pub(super) async fn start(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(id): Part,
-) -> Result<Json<Project>, Failure> {
+pub(super) async fn start(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Project> {
     let input = ProjectInput::StartWork { by: name(&app, &caller) };
     tell(&app, id, input).await
 }
@@ -91,10 +80,7 @@ pub(super) async fn start(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = RepositoryTrust)),
 )]
-pub(super) async fn trusted(
-    State(app): State<Arc<App>>,
-    Part(id): Part,
-) -> Result<Json<RepositoryTrust>, Failure> {
+pub(super) async fn trusted(State(app): State<Arc<App>>, Part(id): Part) -> Reply<RepositoryTrust> {
     let project = app.daemon.config.project(Some(&id))?;
     let view = app.daemon.looks.scm(&project)?.base(&project).await?;
     let programs = view.programs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
@@ -108,17 +94,14 @@ pub(super) async fn trusted(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = ConfirmedChanges)),
 )]
-pub(super) async fn trust(
-    State(app): State<Arc<App>>,
-    Part(id): Part,
-) -> Result<Json<ConfirmedChanges>, Failure> {
+pub(super) async fn trust(State(app): State<Arc<App>>, Part(id): Part) -> Reply<ConfirmedChanges> {
     let project = app.daemon.config.project(Some(&id))?;
     let scm = app.daemon.looks.scm(&project)?;
     let confirmed = app.to_the_end(async move { Ok(scm.confirm_repository(&project).await?) }).await?;
     Ok(Json(ConfirmedChanges { project: id, changes: confirmed.into_iter().map(|it| it.detail).collect() }))
 }
 
-async fn tell(app: &App, id: String, input: ProjectInput) -> Result<Json<Project>, Failure> {
+async fn tell(app: &App, id: String, input: ProjectInput) -> Reply<Project> {
     let project = ProjectId::new(&id);
     app.handle.ask(Input::Project { project: project.clone(), input }).await?;
     let found = known(app).await?.into_iter().find(|known| known.id == id);

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell::{self, same_name};
 
 const LISTED: usize = 1000;
@@ -35,6 +35,7 @@ pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
     /// By default `open`.
+    #[param(inline)]
     state: Option<PullStateFilter>,
     /// Only those of this session.
     session: Option<String>,
@@ -55,7 +56,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<Pulls>, Failure> {
+) -> Reply<Pulls> {
     let state = which.state.unwrap_or(PullStateFilter::Open);
     let state = same_name!(state, PullStateFilter => PullFilterState: Open, Merged, Closed, All);
     let within = projects(&app, &caller, which.project.as_deref())?;
@@ -135,7 +136,7 @@ async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<S
     params(PullName, Within),
     responses((status = 200, body = PullDetail)),
 )]
-pub(super) async fn show(PullCall { app, id, .. }: PullCall) -> Result<Json<PullDetail>, Failure> {
+pub(super) async fn show(PullCall { app, id, .. }: PullCall) -> Reply<PullDetail> {
     let scm = app.daemon.looks.scm(&id.project)?;
     Ok(Json(told(&app, &*scm, &id).await?))
 }
@@ -149,7 +150,7 @@ pub(super) async fn show(PullCall { app, id, .. }: PullCall) -> Result<Json<Pull
 pub(super) async fn edit(
     PullCall { app, caller, id }: PullCall,
     Given(edit): Given<PullEdit>,
-) -> Result<Json<PullDetail>, Failure> {
+) -> Reply<PullDetail> {
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("a pull request has a title"));
@@ -195,7 +196,7 @@ pub(super) async fn diff(
     caller: Caller,
     Part(meant): Part,
     Asked(much): Asked<Much>,
-) -> Result<Json<Diff>, Failure> {
+) -> Reply<Diff> {
     let id = pull_meant(&app, &caller, &meant, much.project.as_deref()).await?;
     let limit = much.limit.unwrap_or(DIFF).clamp(1, DIFF_MOST);
     // One byte more than requested shows whether there is more.

@@ -11,9 +11,9 @@ use axum::extract::State;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, PullName, Within};
+use crate::extract::{Asked, Given, PullCall, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 use crate::tell;
 
 /// Lists the entries of merge queues in the order of landing, one project after the other.
@@ -22,7 +22,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(within): Asked<Within>,
-) -> Result<Json<MergeQueues>, Failure> {
+) -> Reply<MergeQueues> {
     let asked = projects(&app, &caller, within.project.as_deref())?;
     let look =
         move |state: &ao_core::State| asked.iter().filter_map(|id| tell::merge_queue(state, id)).collect();
@@ -41,7 +41,7 @@ pub(super) async fn add(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(wish): Given<QueueWish>,
-) -> Result<Json<MergeQueue>, Failure> {
+) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -61,14 +61,10 @@ pub(super) async fn add(
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn prioritize(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Given(QueuePriority { priority }): Given<QueuePriority>,
-) -> Result<Json<MergeQueue>, Failure> {
+) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     say(&app, &id, QueueInput::Prioritize { pull: id.clone(), priority }).await
 }
 
@@ -78,14 +74,8 @@ pub(super) async fn prioritize(
     params(PullName, Within),
     responses((status = 200, body = MergeQueue)),
 )]
-pub(super) async fn remove(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
-) -> Result<Json<MergeQueue>, Failure> {
+pub(super) async fn remove(PullCall { app, caller, id }: PullCall) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     let why = format!("{} took it out", app.owner);
     say(&app, &id, QueueInput::Remove { pull: id.clone(), why }).await
 }
@@ -99,7 +89,7 @@ pub(super) async fn pause(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(order): Given<QueuePause>,
-) -> Result<Json<MergeQueue>, Failure> {
+) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let project = named(&app, &caller, &order)?;
     let why = order.why.filter(|why| !why.trim().is_empty());
@@ -116,7 +106,7 @@ pub(super) async fn resume(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(order): Given<QueuePause>,
-) -> Result<Json<MergeQueue>, Failure> {
+) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let project = named(&app, &caller, &order)?;
     ask(&app, &project, QueueInput::Resume {}).await
@@ -128,7 +118,7 @@ fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Fa
 }
 
 /// Sends an input about a pull request, and names it if the input is refused.
-async fn say(app: &App, id: &PullId, input: QueueInput) -> Result<Json<MergeQueue>, Failure> {
+async fn say(app: &App, id: &PullId, input: QueueInput) -> Reply<MergeQueue> {
     ask(app, &id.project, input).await.map_err(|Failure(problem)| {
         let problem = match problem.word() {
             "invalid" => Problem::new(409, "not-queued", problem.title.clone())
@@ -139,7 +129,7 @@ async fn say(app: &App, id: &PullId, input: QueueInput) -> Result<Json<MergeQueu
     })
 }
 
-async fn ask(app: &App, project: &ProjectId, input: QueueInput) -> Result<Json<MergeQueue>, Failure> {
+async fn ask(app: &App, project: &ProjectId, input: QueueInput) -> Reply<MergeQueue> {
     app.handle.ask(Input::Queue { project: project.clone(), input }).await?;
     let meant = project.clone();
     let told = app.handle.view(move |state| tell::merge_queue(state, &meant)).await?;

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Asked, Given, find};
 use crate::forge::{invalid, project, pull_meant};
-use crate::problem::{Failure, forbidden};
+use crate::problem::{Failure, Reply, forbidden};
 use crate::tell;
 
 /// The maximum size of an event's data, as JSON.
@@ -48,7 +48,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(wanted): Asked<For>,
-) -> Result<Json<Reactions>, Failure> {
+) -> Reply<Reactions> {
     let project = wanted.project.as_deref().map(|named| project(&app, &caller, Some(named))).transpose()?;
     let agent = wanted.agent.as_deref().map(|named| match app.daemon.config.tool_of(named) {
         Some(tool) => AgentChoice { name: tool, specialist: Some(named.into()), ..AgentChoice::default() },
@@ -71,7 +71,7 @@ pub(super) async fn test(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(test): Given<ReactionTest>,
-) -> Result<Json<ReactionTested>, Failure> {
+) -> Reply<ReactionTested> {
     let kind = kind(&test.event)?;
     bounded(&test.data, test.detail.as_deref().unwrap_or_default())?;
     let about = subject(&app, &caller, test.session, test.pull, test.project_id).await?;
@@ -141,7 +141,7 @@ pub(super) async fn emit(
     let told = move |state: &Known| EventTaken {
         event,
         key,
-        subject: tell::subject(state, &about),
+        subject: state.subject_name(&about),
         steps: tell::steps(state, &happened),
     };
     Ok((StatusCode::ACCEPTED, Json(app.handle.view(told).await?)))

@@ -1,7 +1,5 @@
 //! Comments and reviews of pull requests, and reviewers.
 
-use std::sync::Arc;
-
 use ao_api::{
     CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, ReviewChoice,
     Reviewed, ReviewerWish, Spawned, ThreadSide,
@@ -10,16 +8,14 @@ use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
 use ao_ports::{CommentPlace, DiffSide, ReviewComment};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::pulls::{is_over, told};
 use super::sessions::{begin, look};
-use crate::app::App;
-use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, Perhaps, PullCall, PullName, Within};
-use crate::forge::{allow, answer_place, author, invalid, owner, pull_meant, see, thread_meant};
-use crate::problem::Failure;
+use crate::auth::Deed;
+use crate::extract::{Given, Part, Perhaps, PullCall, PullName, Within};
+use crate::forge::{allow, answer_place, author, invalid, owner, see, thread_meant};
+use crate::problem::{Failure, Reply};
 use crate::tell::same_name;
 
 /// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
@@ -72,7 +68,7 @@ pub(super) async fn edit_comment(
     PullCall { app, caller, id }: PullCall,
     Part((_id, comment)): Part<(String, String)>,
     Given(edit): Given<CommentEdit>,
-) -> Result<Json<PullDetail>, Failure> {
+) -> Reply<PullDetail> {
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
     if edit.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
@@ -156,7 +152,7 @@ pub(super) async fn resolve(
     PullCall { app, caller, id }: PullCall,
     Part((_id, thread)): Part<(String, String)>,
     Perhaps(wish): Perhaps<Resolve>,
-) -> Result<Json<PullDetail>, Failure> {
+) -> Reply<PullDetail> {
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -180,14 +176,10 @@ pub(super) async fn resolve(
     ),
 )]
 pub(super) async fn reviewer(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Part(meant): Part,
-    Asked(within): Asked<Within>,
+    PullCall { app, caller, id }: PullCall,
     Perhaps(wish): Perhaps<ReviewerWish>,
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
     allow(&caller, Deed::Decide)?;
-    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
     let detail = app.daemon.looks.scm(&id.project)?.need_reviews()?.show(&id).await?;
     if detail.facts.state != PullState::Open {
         return Err(is_over(&id).into());

@@ -21,7 +21,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Named, SessionName};
-use crate::problem::{Failure, forbidden};
+use crate::problem::{Failure, Reply, forbidden};
 use crate::tell::{self, same_name};
 
 /// A filter for sessions.
@@ -43,7 +43,7 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(which): Asked<Which>,
-) -> Result<Json<Sessions>, Failure> {
+) -> Reply<Sessions> {
     if let Some(state) = &which.state {
         known_state(state)?;
     }
@@ -159,10 +159,7 @@ pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode,
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
-) -> Result<Json<Session>, Failure> {
+pub(super) async fn show(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Session> {
     Ok(Json(look(&app, session.id).await?))
 }
 
@@ -186,7 +183,7 @@ pub(super) async fn status(
     State(app): State<Arc<App>>,
     Named(session): Named,
     Asked(words): Asked<StateWords>,
-) -> Result<Json<SessionStatus>, Failure> {
+) -> Reply<SessionStatus> {
     let classic = match words.states.as_deref() {
         None | Some("full") => false,
         Some("classic") => true,
@@ -214,10 +211,7 @@ pub(super) async fn status(
     params(SessionName),
     responses((status = 200, body = Explanation)),
 )]
-pub(super) async fn explain(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
-) -> Result<Json<Explanation>, Failure> {
+pub(super) async fn explain(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Explanation> {
     let now = app.clock.now();
     let told = app.handle.view(move |state| {
         state.sessions.get(&session.id).map(|session| tell::explanation(state, session, now))

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use crate::app::App;
 use crate::auth::{COOKIE_LASTS, Caller};
 use crate::extract::{Given, Perhaps, find};
-use crate::problem::Failure;
+use crate::problem::{Failure, Reply};
 
 /// Creates a token for a session or a code for one sign-in of a browser; by default returns the token of the API
 /// itself.
@@ -24,7 +24,7 @@ pub(super) async fn make(
     State(app): State<Arc<App>>,
     caller: Caller,
     Perhaps(wish): Perhaps<NewToken>,
-) -> Result<Json<Token>, Failure> {
+) -> Reply<Token> {
     let token = match wish {
         NewToken { session: Some(_), sign_in: true } => {
             let title = "a token for a session is no code to sign in with: ask for one of them";
@@ -48,7 +48,7 @@ pub(super) async fn make(
 
 /// Creates a new token. The old one, and every browser that signed in with it, becomes invalid.
 #[utoipa::path(post, path = "/api/tokens/rotate", tag = "tokens", responses((status = 200, body = Token)))]
-pub(super) async fn rotate(State(app): State<Arc<App>>) -> Result<Json<Token>, Failure> {
+pub(super) async fn rotate(State(app): State<Arc<App>>) -> Reply<Token> {
     let rotating = app.auth.clone();
     let rotated = tokio::task::spawn_blocking(move || rotating.rotate()).await;
     let rotated = rotated.map_err(|err| Problem::new(500, "bug", err.to_string()))?;

@@ -11,12 +11,12 @@ use axum::extract::State;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, find};
-use crate::problem::Failure;
+use crate::problem::Reply;
 use crate::tell;
 
 /// Reports what a clean-up would do now: every workspace with its size, the decision, and its reasons.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", responses((status = 200, body = Cleanup)))]
-pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Cleanup>, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>) -> Reply<Cleanup> {
     let request = CleanupRequest { dry_run: true, ..CleanupRequest::default() };
     Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?)))
 }
@@ -30,7 +30,7 @@ pub(super) async fn cleanup(
     State(app): State<Arc<App>>,
     caller: Caller,
     Given(order): Given<CleanupOrder>,
-) -> Result<Json<Cleanup>, Failure> {
+) -> Reply<Cleanup> {
     if order.discard && order.session.is_none() {
         return Err(Problem::new(422, "invalid", "work is thrown away one session at a time")
             .hint("name it with `session`")

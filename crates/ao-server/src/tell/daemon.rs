@@ -84,20 +84,24 @@ pub(crate) fn output(piece: OutputPiece) -> Output {
 pub(crate) fn hook((project, hook): (ProjectId, ao_core::hook::Hook)) -> Hook {
     Hook {
         project_id: project.to_string(),
-        point: same_name!(
-            hook.point, HookPoint => HookTrigger: BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated,
-            ChecksCompleted, ReviewReceived, BeforeMerge, Merged, SessionEnded
-        ),
+        point: trigger(hook.point),
         timeout_seconds: hook.timeout.as_secs(),
         may_object: hook.point.may_object(),
         command: hook.command,
     }
 }
 
+pub(super) fn trigger(point: HookPoint) -> HookTrigger {
+    same_name!(
+        point, HookPoint => HookTrigger: BeforeAssign, WorkspaceCreated, SessionStarted, PrCreated, ChecksCompleted,
+        ReviewReceived, BeforeMerge, Merged, SessionEnded
+    )
+}
+
 pub(crate) fn hook_log(log: jobs::HookLog, text: Option<String>) -> HookLog {
     HookLog {
         id: log.id,
-        at: log.at.and_then(|at| ao_api::Timestamp::from_millisecond(at.0).ok()),
+        at: log.at.map(time),
         what: log.what,
         ended: log.ended,
         path: log.path.to_string(),
@@ -116,7 +120,6 @@ pub(crate) fn hook_tested(trial: HookTrial) -> HookTested {
 }
 
 pub(crate) fn notify_channel(report: ChannelReport) -> NotifyChannel {
-    let at = |at: ao_core::Timestamp| ao_api::Timestamp::from_millisecond(at.0).ok();
     // The highest first.
     let levels = report.levels.iter().rev().map(|level| priority(*level));
     NotifyChannel {
@@ -125,10 +128,10 @@ pub(crate) fn notify_channel(report: ChannelReport) -> NotifyChannel {
         plugin: report.plugin,
         target: report.target,
         projects: report.projects.iter().map(ToString::to_string).collect(),
-        quiet_until: report.quiet_until.and_then(at),
+        quiet_until: report.quiet_until.map(time),
         waiting: report.waiting,
-        last_told: report.last_told.and_then(at),
-        last_failed: report.last_failed.and_then(at),
+        last_told: report.last_told.map(time),
+        last_failed: report.last_failed.map(time),
         problem: report.problem,
     }
 }

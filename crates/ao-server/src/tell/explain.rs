@@ -179,9 +179,8 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
             }
         }
         Obstacle::Collides { with, files } => {
-            let with =
-                state.sessions.get(with).map_or_else(|| with.to_string(), |with| with.spec.name.clone());
-            format!("its task names files that `{with}` changes just now: {}", files.join(", "))
+            let (with, files) = (state.name_of(*with), files.join(", "));
+            format!("its task names files that `{with}` changes just now: {files}")
         }
         Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
         Obstacle::SpecialistCap { id, max } => {

@@ -36,9 +36,7 @@ pub(crate) fn find_message(state: &State, session: &Session, number: u32, now: T
 fn tell(state: &State, message: &session::Message, stage: MessageState, reason: Option<String>) -> Message {
     let from = match &message.from {
         Sender::Person(name) => name.clone(),
-        Sender::Session(id) => {
-            state.sessions.get(id).map_or_else(|| id.to_string(), |session| session.spec.name.clone())
-        }
+        Sender::Session(id) => state.name_of(*id),
         Sender::Daemon => "ao".into(),
     };
     Message {

@@ -37,7 +37,7 @@ pub(crate) use message::{find_message, messages};
 pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use queue::merge_queue;
-pub(crate) use reaction::{reactions, steps, subject, tested};
+pub(crate) use reaction::{reactions, steps, tested};
 pub(crate) use session::{session, state_of, status};
 pub(crate) use work::pull_work;
 
@@ -47,4 +47,31 @@ pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {
 
 pub(crate) fn priority(level: NoticeLevel) -> NoticePriority {
     same_name!(level, NoticeLevel => NoticePriority: Urgent, Action, Warning, Info)
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::hook::HookPoint;
+    use ao_core::reaction::ReactionAction;
+    use ao_core::session::StatusWord;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The log and the configuration have the same names as the API.
+    #[test]
+    fn a_value_has_one_name_everywhere() {
+        for word in StatusWord::ALL {
+            assert_eq!(json!(state_of(word)), json!(word));
+        }
+        for point in HookPoint::ALL {
+            assert_eq!(json!(daemon::trigger(point)), json!(point));
+        }
+        for action in [ReactionAction::SendToAgent, ReactionAction::RerunChecks, ReactionAction::Merge] {
+            assert_eq!(json!(reaction::action(action)), json!(action));
+        }
+        for level in [NoticeLevel::Urgent, NoticeLevel::Info] {
+            assert_eq!(json!(priority(level)), json!(level));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use ao_core::pull::{
     AuthorFacts, AuthorStanding, ChecksVerdict, CommentFacts, Mergeable, Pull, PullState, ReviewFacts,
     ReviewVerdict, ThreadFacts,
 };
-use ao_core::{Commit, SessionId, State, Timestamp};
+use ao_core::{Commit, State, Timestamp};
 use ao_ports::{DiffSide, PullDetail, PullRow, ThreadDetail};
 
 use super::{check_run, time};
@@ -31,7 +31,7 @@ pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
         checks: checks(pull),
         review: reviews(pull),
         mergeable: same_name!(facts.mergeable, Mergeable => PullMergeability: Unknown, Clean, Conflict),
-        session: session_name(state, pull.owner),
+        session: pull.owner.map(|owner| state.name_of(owner)),
         updated_at: time(pull.changed_at),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
         checks: PullChecks::None,
         review: PullReview::None,
         mergeable: PullMergeability::Unknown,
-        session: session_name(state, known.and_then(|known| known.owner)),
+        session: known.and_then(|known| known.owner).map(|owner| state.name_of(owner)),
         updated_at: time(row.updated_at),
     }
 }
@@ -152,12 +152,6 @@ fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread 
         context: detail.and_then(|detail| detail.context.clone()),
         comments: facts.comments.iter().map(comment).collect(),
     }
-}
-
-fn session_name(state: &State, owner: Option<SessionId>) -> Option<String> {
-    // The session is no longer in memory, so its name is unknown.
-    owner
-        .map(|id| state.sessions.get(&id).map_or_else(|| id.to_string(), |session| session.spec.name.clone()))
 }
 
 fn status(state: &PullState) -> PullStatus {

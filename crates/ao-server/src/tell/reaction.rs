@@ -65,7 +65,7 @@ fn reaction(
     }
 }
 
-fn action(action: ReactionAction) -> ConfiguredAction {
+pub(super) fn action(action: ReactionAction) -> ConfiguredAction {
     same_name!(
         action, ReactionAction => ConfiguredAction: SendToAgent, SpawnAgent, Notify, Merge, RerunChecks, Rebase, Run,
         Escalate, Record
@@ -95,17 +95,6 @@ fn origins(layers: &[(ReactionLayer, ReactionPatch)]) -> BTreeMap<String, String
     from
 }
 
-/// Returns the name of a subject for people.
-pub(crate) fn subject(state: &State, subject: &Subject) -> String {
-    match subject {
-        Subject::Session(id) => match state.sessions.get(id) {
-            Some(session) => session.spec.name.clone(),
-            None => id.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
 /// Returns the reason no message about a failure was sent yet.
 pub(super) fn doubted(doubt: &FailureDoubt) -> &'static str {
     match doubt {
@@ -125,7 +114,7 @@ pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep>
     };
     let told = |event: &Event| match event {
         Event::Incident(key, IncidentEvent::Acted { action: act, .. }) => {
-            Some(step(StepKind::Act, Some(subject(state, &key.subject)), action(*act).to_string(), None))
+            Some(step(StepKind::Act, Some(state.subject_name(&key.subject)), action(*act).to_string(), None))
         }
         Event::Incident(_, IncidentEvent::Escalated { to, why, .. }) => {
             let to = if *to == EscalationLevel::Orchestrator { "orchestrator" } else { "person" };
@@ -139,14 +128,11 @@ pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep>
         }
         Event::Incident(key, IncidentEvent::Waiting { due }) => {
             let text = "the agent cannot be told now; it is waited for until then".to_owned();
-            Some(step(StepKind::Wait, Some(subject(state, &key.subject)), text, Some(*due)))
+            Some(step(StepKind::Wait, Some(state.subject_name(&key.subject)), text, Some(*due)))
         }
-        Event::Session(id, SessionEvent::MessageQueued { message, .. }) => Some(step(
-            StepKind::Tell,
-            Some(subject(state, &Subject::Session(*id))),
-            message.body.clone(),
-            None,
-        )),
+        Event::Session(id, SessionEvent::MessageQueued { message, .. }) => {
+            Some(step(StepKind::Tell, Some(state.name_of(*id)), message.body.clone(), None))
+        }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
             let to = notice.channel.clone().unwrap_or_else(|| format!("{} channels", priority(notice.level)));
             Some(step(StepKind::Notify, Some(to), notice.text.clone(), None))
@@ -200,7 +186,7 @@ pub(crate) fn tested(state: &State, rehearsal: &DryRun, example: bool) -> Reacti
     let steps = steps(state, &rehearsal.events);
     ReactionTested {
         reaction: reaction(kind, &rehearsal.reaction, &rehearsal.layers),
-        subject: subject(state, &rehearsal.key.subject),
+        subject: state.subject_name(&rehearsal.key.subject),
         example,
         condition,
         held: held(state, &rehearsal.key.subject),

@@ -1,13 +1,16 @@
 //! The context of a command: global options, paths, and the client.
 
 use std::future::Future;
+use std::io;
 use std::pin::{Pin, pin};
 
-use ao_api::client::Client;
+use ao_api::client::{ApiReply, Client};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
 
 use crate::error::{CommandError, FailureKind};
 use crate::system::paths;
+use crate::ui;
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -62,6 +65,24 @@ impl Context {
     /// An agent has a token in its environment; the commands that it runs use that token and have its rights.
     pub(crate) fn client(&self) -> Result<Client, CommandError> {
         Ok(Client::socket(paths::way_in(&self.data_dir()?)?).with_token(own_token()?))
+    }
+
+    /// Prints a value: as JSON if that was requested, otherwise by the given function.
+    pub(crate) fn print(
+        &self,
+        value: &impl Serialize,
+        show: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(), CommandError> {
+        Ok(if self.json() { ui::json(value) } else { show() }?)
+    }
+
+    /// Like [`Context::print`], with the JSON as the daemon sent it.
+    pub(crate) fn print_reply<T>(
+        &self,
+        reply: &ApiReply<T>,
+        show: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(), CommandError> {
+        Ok(if self.json() { ui::raw(reply.json()) } else { show() }?)
     }
 
     /// Runs a future, mostly a call to the daemon.

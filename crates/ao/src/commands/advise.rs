@@ -27,8 +27,5 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let mut list = cx.wait_for(async { Ok(client.advice(args.project.as_deref()).await?) })?;
     list.advice.truncate(args.limit.unwrap_or(usize::MAX));
-    if cx.json() {
-        return Ok(ui::json(&list)?);
-    }
-    Ok(ui::line(show::advice(&list, Canvas::here()).trim_end())?)
+    cx.print(&list, || ui::line(show::advice(&list, Canvas::here()).trim_end()))
 }

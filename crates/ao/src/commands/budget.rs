@@ -20,8 +20,5 @@ pub(crate) struct Args {}
 pub(crate) fn run(_: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let budgets = cx.wait_for(async { Ok(client.budgets().await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&budgets)?);
-    }
-    Ok(ui::line(show::budgets(&budgets, Canvas::here()).trim_end())?)
+    cx.print(&budgets, || ui::line(show::budgets(&budgets, Canvas::here()).trim_end()))
 }

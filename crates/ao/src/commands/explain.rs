@@ -23,8 +23,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let explanation = cx.wait_for(async { Ok(client.explain(&args.session).await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&explanation)?);
-    }
-    Ok(ui::text(show::explanation(&explanation, Canvas::here()))?)
+    cx.print(&explanation, || ui::text(show::explanation(&explanation, Canvas::here())))
 }

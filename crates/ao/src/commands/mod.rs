@@ -65,8 +65,5 @@ pub(crate) mod why;
 
 /// Prints the state of a session after a command.
 fn print_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::json(session)?);
-    }
-    Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
+    cx.print(session, || ui::line(show::why(&session.name, &session.status, Canvas::here())))
 }

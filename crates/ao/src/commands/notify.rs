@@ -62,11 +62,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn list(cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let channels = cx.wait_for(async { Ok(client.notify_channels().await?) })?;
-    if cx.json() {
-        ui::json(&channels)?;
-    } else {
-        ui::text(listing(&channels).draw(Canvas::here().width))?;
-    }
+    cx.print(&channels, || ui::text(listing(&channels).draw(Canvas::here().width)))?;
     Ok(())
 }
 
@@ -74,11 +70,7 @@ fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let test = NotifyTest { channels: args.channels.clone(), level: args.level };
     let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
-    if cx.json() {
-        ui::json(&tests)?;
-    } else {
-        ui::text(table(&tests).draw(Canvas::here().width))?;
-    }
+    cx.print(&tests, || ui::text(table(&tests).draw(Canvas::here().width)))?;
     let failed = tests.iter().filter(|test| !test.delivered).count();
     match (tests.len(), failed) {
         (0, _) => {

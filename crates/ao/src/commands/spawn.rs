@@ -62,10 +62,7 @@ pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Res
             ));
         }
     }
-    if cx.json() {
-        return Ok(ui::json(&spawned)?);
-    }
-    Ok(ui::line(describe(&spawned))?)
+    cx.print(&spawned, || ui::line(describe(&spawned)))
 }
 
 /// Describes the outcome of a request in one line.

@@ -263,10 +263,7 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
         Err(err) => return Err(err.into()),
     };
     daemon_process::still_there(stopping.pid)?;
-    if cx.json() {
-        return Ok(ui::json(&stopping)?);
-    }
-    Ok(ui::line(describe_daemon(&stopping))?)
+    cx.print(&stopping, || ui::line(describe_daemon(&stopping)))
 }
 
 fn describe_daemon(stopping: &ao_api::Stopping) -> String {

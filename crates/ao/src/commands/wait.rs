@@ -76,11 +76,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             },
         }
     })?;
-    if cx.json() {
-        ui::json(&reached)?;
-    } else {
-        ui::line(show::why(&reached.name, &reached.status, Canvas::here()))?;
-    }
+    cx.print(&reached, || ui::line(show::why(&reached.name, &reached.status, Canvas::here())))?;
     if is_one_of(reached.status.state, &args.states) {
         return Ok(());
     }

@@ -21,8 +21,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let session = cx.wait_for(async { Ok(find_session(&client, &args.session).await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&session.status)?);
-    }
-    Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
+    cx.print(&session.status, || ui::line(show::why(&session.name, &session.status, Canvas::here())))
 }

@@ -49,7 +49,12 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-fn refuse(err: ConfigError, warnings: &[ConfigFinding], cx: &Context) -> Result<(), CommandError> {
+/// Reports the errors of a file, for programs with the place of each.
+pub(in crate::commands) fn refuse(
+    err: ConfigError,
+    warnings: &[ConfigFinding],
+    cx: &Context,
+) -> Result<(), CommandError> {
     if cx.json() {
         let warnings: Vec<Value> = warnings.iter().map(ConfigFinding::json).collect();
         ui::json(&json!({ "ok": false, "problems": problems(&err), "warnings": warnings }))?;

@@ -1,6 +1,6 @@
 //! `ao config`: shows, checks and edits the configuration.
 
-mod check;
+pub(super) mod check;
 mod edit;
 mod path;
 mod show;

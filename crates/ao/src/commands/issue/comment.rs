@@ -31,8 +31,5 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let say = async || client.comment_on_issue(named, &comment).reply().await;
         Ok(CallRetry::default().call(say).await?)
     })?;
-    match cx.json() {
-        true => Ok(ui::raw(answer.json())?),
-        false => Ok(ui::line(format_args!("commented on issue {}", args.which.issue))?),
-    }
+    cx.print_reply(&answer, || ui::line(format_args!("commented on issue {}", args.which.issue)))
 }

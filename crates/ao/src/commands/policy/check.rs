@@ -1,15 +1,16 @@
 //! `ao policy check`: every error of a policy at once.
 
 use ao_config::policy::{PolicyLayer, in_force, read_cases, read_policy};
-use ao_config::{ConfigError, read_file};
+use ao_config::read_file;
 use camino::Utf8PathBuf;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{cases_of, file};
 use ao_ports::Clock;
 
 use crate::cli::context::Context;
 use crate::clock::SystemClock;
+use crate::commands::config::check::refuse;
 use crate::error::CommandError;
 use crate::ui;
 
@@ -31,13 +32,13 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let path = file(args.file.as_deref(), cx)?;
     let policy = match read_file(&path).and_then(|text| read_policy(&path, &text)) {
         Ok(policy) => policy,
-        Err(err) => return refuse(err, cx),
+        Err(err) => return refuse(err, &[], cx),
     };
     let cases = cases_of(&path);
     let mut files = vec![path];
     if cases.is_file() {
         if let Err(err) = read_file(&cases).and_then(|text| read_cases(&cases, &text)) {
-            return refuse(err, cx);
+            return refuse(err, &[], cx);
         }
         files.push(cases);
     }
@@ -57,24 +58,4 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::line(format_args!("it says: {}", said.join(", ")))?;
     }
     Ok(())
-}
-
-fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        let problems: Vec<Value> = err
-            .problems
-            .iter()
-            .map(|problem| {
-                json!({
-                    "file": problem.file,
-                    "line": problem.place.map(|(line, _)| line),
-                    "column": problem.place.map(|(_, column)| column),
-                    "what": problem.what,
-                    "hint": problem.hint,
-                })
-            })
-            .collect();
-        ui::json(&json!({ "ok": false, "problems": problems }))?;
-    }
-    Err(err.into())
 }

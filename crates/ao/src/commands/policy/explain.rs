@@ -26,10 +26,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let project = args.which.project(&client).await?;
         Ok(client.policy_verdict(args.which.named(project.as_deref())).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&verdict)?);
-    }
-    Ok(ui::text(render(&verdict))?)
+    cx.print(&verdict, || ui::text(render(&verdict)))
 }
 
 fn render(verdict: &PolicyVerdict) -> String {

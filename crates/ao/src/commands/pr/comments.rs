@@ -104,10 +104,9 @@ fn edit(which: &PullArg, said: &str, body: String, cx: &Context) -> Result<(), C
         let reword = async || client.edit_comment(named, said, &body).reply().await;
         Ok(CallRetry::default().call(reword).await?)
     })?;
-    match cx.json() {
-        true => Ok(ui::raw(answer.json())?),
-        false => Ok(ui::line(format_args!("{} on {} was changed", show::plain(said), which.name()))?),
-    }
+    cx.print_reply(&answer, || {
+        ui::line(format_args!("{} on {} was changed", show::plain(said), which.name()))
+    })
 }
 
 pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> {

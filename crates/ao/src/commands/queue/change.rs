@@ -139,8 +139,5 @@ fn print_queue(
     cx: &Context,
     words: impl FnOnce() -> String,
 ) -> Result<(), CommandError> {
-    match cx.json() {
-        true => Ok(ui::raw(queue.json())?),
-        false => Ok(ui::line(show::plain(&words()))?),
-    }
+    cx.print_reply(queue, || ui::line(show::plain(&words())))
 }

@@ -33,10 +33,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         Ok(client.reactions(project.as_deref(), args.agent.as_deref()).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&reactions)?);
-    }
-    Ok(ui::text(table(&reactions.reactions).draw(Canvas::here().width))?)
+    cx.print(&reactions, || ui::text(table(&reactions.reactions).draw(Canvas::here().width)))
 }
 
 fn table(reactions: &[Reaction]) -> TextTable {

@@ -64,10 +64,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         Ok(client.test_reaction(&test).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&tested)?);
-    }
-    Ok(ui::text(shown(&tested, Canvas::here()))?)
+    cx.print(&tested, || ui::text(shown(&tested, Canvas::here())))
 }
 
 fn shown(tested: &ReactionTested, canvas: Canvas) -> String {

@@ -55,8 +55,5 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         Ok(client.cleanup(&order).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&cleanup)?);
-    }
-    Ok(ui::text(show::cleanup(&cleanup, Canvas::here()))?)
+    cx.print(&cleanup, || ui::text(show::cleanup(&cleanup, Canvas::here())))
 }

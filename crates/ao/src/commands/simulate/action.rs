@@ -68,12 +68,12 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Simula
                 },
                 _ => return None,
             };
-            (named(state, &key.subject), what)
+            (state.subject_name(&key.subject), what)
         }
         Event::Session(id, SessionEvent::MessageQueued { message, .. })
             if message.from == Sender::Daemon && message.kind != MessageKind::Task =>
         {
-            (named(state, &Subject::Session(*id)), ActionKind::Message { text: message.body.clone() })
+            (state.name_of(*id), ActionKind::Message { text: message.body.clone() })
         }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
             let what = ActionKind::Notice {
@@ -82,7 +82,7 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Simula
                 channel: notice.channel.clone(),
                 text: notice.text.clone(),
             };
-            (named(state, &notice.subject), what)
+            (state.subject_name(&notice.subject), what)
         }
         Event::Errand(_, ErrandEvent::Wanted { errand }) => {
             let (about, order) = ordered(&errand.order)?;
@@ -109,17 +109,6 @@ fn ordered(order: &JobOrder) -> Option<(String, String)> {
         // Part of an open doubt, which is shown instead.
         JobOrder::CheckBase { .. } => return None,
     })
-}
-
-/// Returns the name of an incident's subject.
-pub(super) fn named(state: &State, subject: &Subject) -> String {
-    match subject {
-        Subject::Session(id) => match state.sessions.get(id) {
-            Some(session) => session.spec.name.clone(),
-            None => id.to_string(),
-        },
-        other => other.to_string(),
-    }
 }
 
 fn project_of(state: &State, subject: &Subject) -> Option<String> {
