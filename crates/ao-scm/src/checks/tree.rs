@@ -42,21 +42,12 @@ struct CheckoutRecord {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CheckTreeError {
-    #[error("failed to {what} `{path}`")]
-    File {
-        what: &'static str,
-        path: Utf8PathBuf,
-        #[source]
-        err: io::Error,
-    },
-    #[error("failed to {what} `{path}`")]
-    Git {
-        what: &'static str,
-        path: Utf8PathBuf,
-        #[source]
-        err: GitError,
-    },
+#[error("failed to {what} `{path}`")]
+pub(super) struct CheckTreeError {
+    what: &'static str,
+    path: Utf8PathBuf,
+    #[source]
+    err: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl CheckTree {
@@ -106,11 +97,9 @@ impl CheckTree {
             .recursive(true)
             .mode(0o700)
             .create(&self.holder)
-            .map_err(CheckTreeError::file("make", &self.holder))?;
+            .map_err(failed("make", &self.holder))?;
         let known = serde_json::to_vec(place).expect("paths are text");
-        fs::write(self.holder.join(PLACE), known)
-            .map_err(CheckTreeError::file("write", self.holder.join(PLACE)))?;
-        let failed = |what| CheckTreeError::git(what, &place.path);
+        fs::write(self.holder.join(PLACE), known).map_err(failed("write", self.holder.join(PLACE)))?;
         {
             let _turn = queues.turn(place.common_dir.as_std_path()).await;
             let add = [
@@ -127,11 +116,13 @@ impl CheckTree {
                 commit,
             ];
             let git = Git::at(place.repository.as_std_path(), &settings).with(CHECK_RUN, self.run());
-            git.write(&add).await.map_err(failed("make the worktree"))?;
+            git.write(&add).await.map_err(failed("make the worktree", &place.path))?;
         }
-        self.put_files(commit, &settings).await.map_err(failed("check out the files of"))?;
+        self.put_files(commit, &settings).await.map_err(failed("check out the files of", &place.path))?;
         let modules = place.common_dir.join("modules");
-        submodules::put(&place.path, &modules, &settings).await.map_err(failed("check out the submodules of"))
+        submodules::put(&place.path, &modules, &settings)
+            .await
+            .map_err(failed("check out the submodules of", &place.path))
     }
 
     /// Writes the files of a commit and the worktree's index, by the attributes of that commit alone: the test must
@@ -151,21 +142,16 @@ impl CheckTree {
     /// Removes the checkout and git's entry for it. The next daemon retries what cannot be deleted.
     pub(super) async fn remove(&self, queues: &Queues) -> Result<(), CheckTreeError> {
         let (path, holder) = (self.place.path.clone(), self.holder.clone());
-        let deleting = tokio::task::spawn_blocking(move || {
-            let deleted = delete(path.as_std_path());
-            if deleted.is_err() {
-                // Move it out of git's way: git would fail on it as well.
-                fs::rename(&path, holder.join("left")).ok();
-            }
-            deleted
+        let deleted = blocking(move || {
+            // Move it out of git's way otherwise: git would fail on it as well.
+            delete(path.as_std_path())
+                .inspect_err(|_| fs::rename(&path, holder.join("left")).unwrap_or_default())
         });
-        let deleted = deleting.await.map_err(io::Error::other).and_then(|deleted| deleted);
+        let deleted = deleted.await;
         self.forget(queues).await?;
-        deleted.map_err(CheckTreeError::file("delete", &self.place.path))?;
+        deleted.map_err(failed("delete", &self.place.path))?;
         let holder = self.holder.clone();
-        let deleting = tokio::task::spawn_blocking(move || delete(holder.as_std_path()));
-        let deleted = deleting.await.map_err(io::Error::other).and_then(|deleted| deleted);
-        deleted.map_err(CheckTreeError::file("delete", &self.holder))
+        blocking(move || delete(holder.as_std_path())).await.map_err(failed("delete", &self.holder))
     }
 
     /// Removes git's entry, after the folder is gone. Not before: a check may have left anything there, even another
@@ -181,7 +167,7 @@ impl CheckTree {
         // Twice, because the worktree is locked.
         match git.write(&["worktree", "remove", "--force", "--force", path.as_str()]).await {
             Err(err) if !err.stderr().contains("is not a working tree") => {
-                Err(CheckTreeError::git("let git forget the worktree", path)(err))
+                Err(failed("let git forget the worktree", path)(err))
             }
             _ => Ok(()),
         }
@@ -213,6 +199,10 @@ fn name_of(repository: &Utf8Path) -> String {
         "" | ".git" | PLACE | "left" => "tree".into(),
         _ => name,
     }
+}
+
+async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other).flatten()
 }
 
 /// Deletes a path; of a link, the link itself. Succeeds if it is gone already.
@@ -249,14 +239,10 @@ fn give_rights(folder: &Path) {
     }
 }
 
-impl CheckTreeError {
-    fn file(what: &'static str, path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> CheckTreeError {
-        let path = path.into();
-        move |err| CheckTreeError::File { what, path, err }
-    }
-
-    fn git(what: &'static str, path: &Utf8Path) -> impl FnOnce(GitError) -> CheckTreeError {
-        let path = path.to_owned();
-        move |err| CheckTreeError::Git { what, path, err }
-    }
+fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    what: &'static str,
+    path: impl Into<Utf8PathBuf>,
+) -> impl FnOnce(E) -> CheckTreeError {
+    let path = path.into();
+    move |err| CheckTreeError { what, path, err: err.into() }
 }

@@ -3,8 +3,6 @@
 //! A signature is made of what failed and how, without everything that varies from run to run: numbers, addresses,
 //! durations, times, temporary folders, positions within a file, and order.
 
-use std::fmt::Write as _;
-
 use ao_ports::FailureKind;
 use regex::Captures;
 use sha2::{Digest, Sha256};
@@ -24,16 +22,15 @@ pub(super) fn of_parts(mut parts: Vec<String>) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    let mut text = String::with_capacity(16);
-    for byte in &hash.finalize()[..8] {
-        write!(text, "{byte:02x}").expect("writing to a string does not fail");
-    }
-    text
+    format!("{:016x}", first_bytes(&hash.finalize()))
 }
 
 /// Returns a part as a number, to keep very many of them.
 pub(super) fn number(part: &str) -> u64 {
-    let hash = Sha256::digest(part.as_bytes());
+    first_bytes(&Sha256::digest(part.as_bytes()))
+}
+
+fn first_bytes(hash: &[u8]) -> u64 {
     u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer than this"))
 }
 

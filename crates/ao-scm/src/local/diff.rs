@@ -84,8 +84,7 @@ fn bounded(bytes: Vec<u8>, limit: usize) -> String {
             false => text,
         };
     }
-    let room = limit.saturating_sub(CUT.len() + 2);
-    let room = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let room = text.floor_char_boundary(limit.saturating_sub(CUT.len() + 2));
     // Break a line that is longer than a screen instead of leaving it out.
     let end = match text[..room].rfind('\n') {
         Some(newline) if room - newline < 4096 => newline + 1,
