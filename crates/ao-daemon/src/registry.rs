@@ -60,15 +60,19 @@ pub struct Adapter {
 /// The constructor of an adapter, by its slot.
 #[derive(Clone)]
 pub enum AdapterMaker {
-    Runtime(RuntimeAbilities, Arc<dyn Fn(&HostDeps) -> Arc<dyn Runtime> + Send + Sync>),
-    Workspace(Arc<dyn Fn(&HostDeps) -> Arc<dyn Workspace> + Send + Sync>),
+    Runtime(RuntimeAbilities, HostMaker<dyn Runtime>),
+    Workspace(HostMaker<dyn Workspace>),
     /// Agents are programs, described by manifests.
     Agent(Box<Options>),
     Tracker(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Tracker> + Send + Sync>),
     Scm(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Scm> + Send + Sync>),
-    Notifier(Arc<dyn Fn(&ChannelDeps<'_>) -> Result<OpenChannel, ChannelError> + Send + Sync>),
+    Notifier(ChannelMaker),
 }
 
+/// Makes an adapter that the whole daemon uses.
+pub type HostMaker<T> = Arc<dyn Fn(&HostDeps) -> Arc<T> + Send + Sync>;
+/// Opens a channel.
+pub type ChannelMaker = Arc<dyn Fn(&ChannelDeps<'_>) -> Result<OpenChannel, ChannelError> + Send + Sync>;
 /// An adapter of one project that is being made, or the reason why that is not possible.
 pub type ProjectAdapter<T> = BoxFuture<'static, Result<Arc<T>, String>>;
 

@@ -113,7 +113,7 @@ async fn a_session_runs_in_the_dummy_runtime_and_its_pull_request_is_on_the_dumm
         by: AuthorFacts { login: "idler".into(), standing: AuthorStanding::Agent },
     };
     let pull = daemon.looks.scm(&project).unwrap().open(&new).await.unwrap();
-    daemon.looks.see(&[pull.clone()]).await.unwrap();
+    daemon.looks.see(std::slice::from_ref(&pull)).await.unwrap();
     let known = pull.clone();
     let seen = daemon.handle.view(move |state| state.pulls.get(&known).cloned()).await.unwrap();
     let seen = seen.expect("the engine knows of it");
