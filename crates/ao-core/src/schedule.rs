@@ -48,28 +48,6 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// Returns the name of the obstacle for programs.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Obstacle::Cap { .. } => "cap",
-            Obstacle::ProjectCap { .. } => "project_cap",
-            Obstacle::SpecialistCap { .. } => "specialist_cap",
-            Obstacle::Memory { .. } => "memory",
-            Obstacle::BlockedBy(_) => "blocked_by",
-            Obstacle::Held(_) => "held",
-            Obstacle::Account(_) => "account",
-            Obstacle::Ports { .. } => "ports",
-            Obstacle::Asked => "asked",
-            Obstacle::Collides { .. } => "collides",
-            Obstacle::Untrusted { .. } => "untrusted",
-            Obstacle::NoSpecialist => "no_specialist",
-            Obstacle::NotAssigned { .. } => "not_assigned",
-            Obstacle::Worked => "worked",
-            Obstacle::Stopped { .. } => "stopped",
-            Obstacle::Begun => "begun",
-        }
-    }
-
     /// Returns true if it is less in the way of a project's next session once this one has given its slot back.
     fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
         match self {

@@ -4,6 +4,7 @@ use ao_core::assign::AutoAssign;
 use ao_core::plan::{PlannedWork, WorkPlan, plan};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{AuthorFacts, AuthorStanding};
+use ao_core::schedule::Obstacle;
 use ao_core::session::{HoldKind, SessionInput};
 use ao_core::{DaemonSettings, Input};
 
@@ -21,11 +22,23 @@ fn desk(max_live: u32) -> Desk {
     desk
 }
 
+/// Its variant, in snake_case.
+fn name_of(obstacle: &Obstacle) -> String {
+    let mut name = String::new();
+    for c in format!("{obstacle:?}").chars().take_while(char::is_ascii_alphabetic) {
+        if c.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}
+
 fn drawn(plan: &WorkPlan) -> Vec<String> {
     let one = |planned: &PlannedWork| {
         let key = planned.task.as_ref().map_or("-", |task| task.key.as_str());
         let round = planned.round.map_or("waits".into(), |round| round.to_string());
-        let why = planned.obstacle.as_ref().map_or("", |obstacle| obstacle.word());
+        let why = planned.obstacle.as_ref().map(name_of).unwrap_or_default();
         format!("{key} {round} {why}").trim_end().to_owned()
     };
     plan.running.iter().chain(&plan.next).chain(&plan.waiting).map(one).collect()

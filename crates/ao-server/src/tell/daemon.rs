@@ -121,7 +121,7 @@ pub(crate) fn hook_tested(trial: HookTrial) -> HookTested {
 
 pub(crate) fn notify_channel(report: ChannelReport) -> NotifyChannel {
     // The highest first.
-    let levels = report.levels.iter().rev().map(|level| priority(*level));
+    let levels = report.levels.iter().map(|level| priority(*level));
     NotifyChannel {
         levels: levels.collect(),
         channel: report.channel,
