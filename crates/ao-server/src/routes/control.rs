@@ -101,7 +101,7 @@ async fn raise(
         .await?
         .unwrap_or_default();
     let Some(budget) = shared.into_iter().find(|budget| crate::tell::scope(budget) == of) else {
-        let title = format!("`{}` is no budget of this session", of);
+        let title = format!("`{of}` is no budget of this session");
         return Err(ao_api::Problem::new(422, "invalid", title)
             .hint("there is `session`, `task` if it has an issue, `project`, `project-day` and `day`")
             .into());
