@@ -562,16 +562,24 @@ pub(crate) fn make_repository(path: &Path) {
     git(path, &["commit", "--quiet", "-m", "begin"]);
 }
 
+/// Runs git as a user would. Git fails if it meets a worktree that the daemon is just creating, so it is called again then.
 pub(crate) fn git(path: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"])
-        .args(args)
-        .current_dir(path)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git runs");
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    for _ in 0..100 {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"])
+            .args(args)
+            .current_dir(path)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .expect("git runs");
+        if output.status.success() {
+            return String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        }
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(complaint.contains("commondir:"), "git {args:?}: {complaint}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("git {args:?}: a worktree stays unfinished");
 }
 
 pub(crate) fn project() -> ProjectId {
