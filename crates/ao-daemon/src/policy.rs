@@ -81,7 +81,7 @@ impl ProjectLooks {
             reading.entry(project.clone()).or_default().clone()
         };
         let _turn = turn.lock().await;
-        let now = self.deps.clock.now();
+        let now = self.clock.now();
         let year = now.0 / YEAR;
         let git = Git::plain(repository.as_std_path());
         let tip = match self.trusted_tip(project).await? {

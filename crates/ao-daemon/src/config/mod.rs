@@ -87,16 +87,16 @@ impl InForce {
         InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
     }
 
-    /// Returns what no file makes: no project, and everything by default.
-    pub(crate) fn empty() -> Result<InForce, DaemonError> {
+    /// Returns what a text makes without any file. An empty one makes no project, and everything by default.
+    pub fn of_text(text: &str) -> Result<InForce, DaemonError> {
         let base = Arc::new(Places::of_process(registry::catalog()).map_err(config_error)?);
-        let nothing = InForce::nothing(&base)?;
-        Ok(InForce::of(base, vec![], nothing, None))
+        let own = InForce::parse(&base, text)?;
+        Ok(InForce::of(base, vec![], own, None))
     }
 
-    fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
-        let nothing = ao_config::parse_str("".into(), "", &places_in(base, None)).map_err(config_error)?;
-        Ok(Arc::new(nothing))
+    fn parse(base: &Places, text: &str) -> Result<Arc<Loaded>, DaemonError> {
+        let loaded = ao_config::parse_str("".into(), text, &places_in(base, None)).map_err(config_error)?;
+        Ok(Arc::new(loaded))
     }
 
     /// Reads everything again. What can no longer be read stays as it was.
@@ -151,7 +151,7 @@ impl InForce {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => (InForce::nothing(&base)?, Some(err.to_plain())),
+                None => (InForce::parse(&base, "")?, Some(err.to_plain())),
             },
         };
         Ok(InForce::of(base, files, own, own_problem))

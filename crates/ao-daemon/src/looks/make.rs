@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The configuration of a project's forge and tracker.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ForgeConfig {
+pub struct ForgeConfig {
     scm: String,
     tracker: String,
     /// True if issues are files of the repository.
@@ -42,7 +42,7 @@ pub(crate) struct ForgeConfig {
 }
 
 impl ForgeConfig {
-    pub(crate) fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
+    pub fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
         let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
         ForgeConfig {
