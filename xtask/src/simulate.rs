@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: runs the engine in a world full of faults.
+//! `cargo xtask simulate`: runs the engine, its looks and its jobs in a world full of faults.
 
 use std::process::{Command, ExitCode};
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::process::{cargo, forward};
 
-/// Run the engine in simulated worlds full of faults, one for each seed.
+/// Run the engine, its looks and its jobs in simulated worlds full of faults, one for each seed.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Args {
     /// Number of seeds to try [default: 1000].
@@ -27,9 +27,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     forward(command)
 }
 
-/// Creates the command, in an optimized build, because the number of worlds decides how many faults are found.
+/// Creates the command. Built like the tests, with the same features, so that most of it is built already.
 pub(crate) fn command(args: &Args) -> Command {
-    let mut command = cargo("run --profile simulate --package ao-testkit --bin simulate --");
+    let mut command = cargo("run --example simulate --");
     for (flag, value) in [("--seeds", args.seeds), ("--from", args.from), ("--seed", args.seed)] {
         if let Some(value) = value {
             command.arg(flag).arg(value.to_string());

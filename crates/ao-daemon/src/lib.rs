@@ -32,7 +32,7 @@ pub mod secrets;
 pub mod spawn;
 pub mod terminals;
 
-pub use crate::adapters::DaemonAdapters;
+pub use crate::adapters::{AgentDeps, DaemonAdapters};
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
 pub use crate::orchestrator::Orchestrator;

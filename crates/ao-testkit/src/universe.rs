@@ -45,6 +45,12 @@ pub enum FakeBug {
     Workspace,
     /// Loses the last confirmed record when the daemon crashes.
     Store,
+    /// Forgets hints that come during a look.
+    Hints,
+    /// Reports jobs as done without doing them.
+    Jobs,
+    /// Starts no looks after a crash.
+    Looks,
 }
 
 #[derive(Debug)]

@@ -90,7 +90,7 @@ pub(super) const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "simulate",
-        about: "the engine in worlds full of faults",
+        about: "the engine, its looks and its jobs in worlds full of faults",
         needs: &[tools::CC],
         needs_build: true,
         run: simulate,

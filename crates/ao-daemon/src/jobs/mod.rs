@@ -63,22 +63,23 @@ pub struct DaemonJobs {
 }
 
 /// The parts that jobs are run with.
-pub(crate) struct JobDeps {
-    pub(crate) data_dir: Utf8PathBuf,
-    pub(crate) clock: Arc<dyn Clock>,
+#[expect(missing_debug_implementations, reason = "a set of parts, taken apart at once")]
+pub struct JobDeps {
+    pub data_dir: Utf8PathBuf,
+    pub clock: Arc<dyn Clock>,
     /// The register of the user's commands.
-    pub(crate) families: Arc<Families>,
+    pub families: Arc<Families>,
     /// Keeps what commands start from getting away.
-    pub(crate) keeper: Keeper,
-    pub(crate) handle: Handle,
-    pub(crate) workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    pub(crate) config: Arc<ActiveConfig>,
-    pub(crate) looks: Arc<ProjectLooks>,
-    pub(crate) spawn: Arc<SpawnOrders>,
+    pub keeper: Keeper,
+    pub handle: Handle,
+    pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    pub config: Arc<ActiveConfig>,
+    pub looks: Arc<ProjectLooks>,
+    pub spawn: Arc<SpawnOrders>,
 }
 
 impl DaemonJobs {
-    pub(crate) fn new(deps: JobDeps) -> DaemonJobs {
+    pub fn new(deps: JobDeps) -> DaemonJobs {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         DaemonJobs {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),

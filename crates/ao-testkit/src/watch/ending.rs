@@ -80,6 +80,7 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
 
 /// Checks that everything is at rest, with a reason that a person understands.
 pub(crate) fn at_rest(inner: &mut UniverseState) {
+    super::all_seen(inner);
     let mut broken: Vec<(Invariant, String)> = Vec::new();
     let now = inner.wall();
     let shadow = &inner.log.shadow;

@@ -10,7 +10,7 @@ use ao_core::{Event, SessionId, StampedEvent, Timestamp};
 
 use super::Invariant::{self, *};
 use super::ledger::{IncidentCounts, MessagePlace, NoticeProgress, RetryCounts};
-use super::{alarms, queue};
+use super::{alarms, jobs, queue};
 use crate::universe::UniverseState;
 
 /// Records an event in the ledger, before it is applied to the shadow.
@@ -34,6 +34,7 @@ pub(crate) fn committed(inner: &mut UniverseState, stamped: &StampedEvent) {
         Event::Errand(id, ErrandEvent::Wanted { .. }) => {
             inner.log.ledger.errands.insert(*id);
         }
+        Event::Errand(id, ErrandEvent::Done { outcome, .. }) => jobs::done(inner, *id, outcome),
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
             let before =
                 inner.log.ledger.notices.insert(notice.key.clone(), NoticeProgress::Raised { retries: 0 });

@@ -6,11 +6,13 @@ use ao_core::queue::QueueInput;
 use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
 use ao_testkit::{AgentBehaviour, Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
+use crate::parts::parts;
+
 use crate::feedback::failed;
 
 /// From the spawn to a removed workspace, with one faulty call.
 fn story(call: PortCall, fault: Fault) -> SimWorld {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.plan(FaultPlan::These { call, fault, times: 1 });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(120);
@@ -52,14 +54,27 @@ fn a_crash_before_or_after_a_call_changes_nothing_in_the_end() {
 }
 
 fn everywhere(faults: &[Fault]) {
-    // These have tests of their own below. A first append that fails fails the spawn itself.
+    // These have tests of their own. A first append that fails fails the spawn itself.
     let elsewhere = [
+        PortCall::Command,
+        PortCall::Pulls,
+        PortCall::OpenPulls,
+        PortCall::Base,
+        PortCall::Show,
+        PortCall::Rerun,
+        PortCall::Check,
+        PortCall::RunState,
+        PortCall::Reply,
+        PortCall::Task,
+        PortCall::Tasks,
+        PortCall::Close,
+        PortCall::Watch,
+        PortCall::Rebase,
         PortCall::Append,
         PortCall::Snapshot,
         PortCall::Notify,
         PortCall::Answer,
         PortCall::Cancel,
-        PortCall::Errand,
         PortCall::Test,
         PortCall::Merge,
     ];
@@ -74,7 +89,7 @@ fn everywhere(faults: &[Fault]) {
 #[test]
 fn an_answer_reaches_its_question_or_the_question_stays_open() {
     for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Answer.allows(*fault)) {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         world.default_behaviour(AgentBehaviour { asks: 1000, unanswered: true, ..AgentBehaviour::default() });
         let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(60);
@@ -99,7 +114,7 @@ fn an_answer_reaches_its_question_or_the_question_stays_open() {
 #[test]
 fn a_halted_turn_ends_under_every_fault_of_its_cancellation() {
     for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Cancel.allows(*fault)) {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         let abilities = AgentAbilities { resume: true, cancel: true, ..AgentAbilities::default() };
         world.default_behaviour(AgentBehaviour { turn_ms: 3_600_000, ..AgentBehaviour::default() });
         let session = world.spawn(SpawnSpec { abilities, ..SpawnSpec::default() }).unwrap();
@@ -117,24 +132,24 @@ fn a_halted_turn_ends_under_every_fault_of_its_cancellation() {
     }
 }
 
-/// A failed check is rerun once, under every fault of the job.
+/// A failed check is rerun, under every fault of a call that looks or jobs make for it.
 #[test]
-fn a_rerun_is_made_under_every_fault_of_its_first_attempt() {
-    for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Errand.allows(*fault)) {
-        let mut world = SimWorld::calm();
-        world.passes_when_run_again(true);
-        let session = world.spawn(SpawnSpec::default()).unwrap();
-        world.run_for(120);
-        let pull = world.open_pull(session);
-        world.plan(FaultPlan::These { call: PortCall::Errand, fault, times: 1 });
-        world.check(&pull, failed());
-        world.run_for(600);
-        world.look_at(&pull);
-        world.run_for(60);
-        let state = world.state(|state| state.pulls[&pull].facts.checks[0].state.clone());
-        assert_eq!(state, CheckState::Passed, "{fault}");
-        world.expect_injected(PortCall::Errand, fault);
-        world.expect_at_rest();
+fn a_rerun_is_made_under_every_fault_of_a_look_or_a_job() {
+    for call in [PortCall::Pulls, PortCall::Rerun, PortCall::Check, PortCall::RunState] {
+        for fault in Fault::ALL {
+            let mut world = SimWorld::calm(parts());
+            world.passes_when_run_again(true);
+            let session = world.spawn(SpawnSpec::default()).unwrap();
+            world.run_for(120);
+            let pull = world.open_pull(session);
+            world.plan(FaultPlan::These { call, fault, times: 1 });
+            world.check(&pull, failed());
+            world.run_for(1200);
+            let state = world.state(|state| state.pulls[&pull].facts.checks[0].state.clone());
+            assert_eq!(state, CheckState::Passed, "{call} {fault}");
+            world.expect_injected(call, fault);
+            world.expect_at_rest();
+        }
     }
 }
 
@@ -143,7 +158,7 @@ fn a_rerun_is_made_under_every_fault_of_its_first_attempt() {
 fn a_log_that_fails_for_a_while_loses_nothing() {
     for fault in [Fault::FailBefore, Fault::FailAfter, Fault::Delay, Fault::CrashBefore, Fault::CrashAfter] {
         for times in [1, 3] {
-            let mut world = SimWorld::calm();
+            let mut world = SimWorld::calm(parts());
             let session = world.spawn(SpawnSpec::default()).unwrap();
             world.plan(FaultPlan::These { call: PortCall::Append, fault, times });
             world.run_for(300);
@@ -161,7 +176,7 @@ fn a_log_that_fails_for_a_while_loses_nothing() {
 #[test]
 fn a_snapshot_that_goes_wrong_loses_nothing() {
     for fault in Fault::ALL.into_iter().filter(|fault| PortCall::Snapshot.allows(*fault)) {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         let session = world.spawn(SpawnSpec::default()).unwrap();
         world.run_for(60);
         world.plan(FaultPlan::These { call: PortCall::Snapshot, fault, times: 1 });
@@ -185,7 +200,7 @@ fn a_snapshot_that_goes_wrong_loses_nothing() {
 #[test]
 fn a_notice_arrives_under_every_fault_of_its_first_attempt() {
     for fault in [Fault::FailBefore, Fault::FailAfter, Fault::Panic, Fault::Hang, Fault::CrashAfter] {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         world.default_behaviour(AgentBehaviour { setup_fails: true, ..Default::default() });
         world.plan(FaultPlan::These { call: PortCall::Notify, fault, times: 1 });
         let session = world.spawn(SpawnSpec::default()).unwrap();
@@ -202,7 +217,7 @@ fn a_notice_arrives_under_every_fault_of_its_first_attempt() {
 fn a_change_lands_once_under_every_fault_of_its_test_and_merge() {
     for call in [PortCall::Test, PortCall::Merge] {
         for fault in Fault::ALL {
-            let mut world = SimWorld::calm();
+            let mut world = SimWorld::calm(parts());
             let session = world.spawn(SpawnSpec::default()).unwrap();
             world.run_for(120);
             let pull = world.open_pull(session);

@@ -2,13 +2,15 @@
 
 use ao_testkit::{FakeBug, Invariant, Mutant, SimConfig, run};
 
+use crate::parts::parts;
+
 /// Runs worlds with a planted bug until one violates the invariant, and fails if it takes more than `seeds` of them.
 ///
 /// Each bug records its own number, about four times what it needed when it was planted: a simulation that needs more
 /// and more seeds is losing its power.
 fn caught(invariant: Invariant, seeds: u64, config: SimConfig) {
     let config = SimConfig { watching: Some(invariant), ..config };
-    let found = (0..seeds).any(|seed| run(seed, &config).violation.is_some());
+    let found = (0..seeds).any(|seed| run(seed, &config, &parts()).violation.is_some());
     assert!(found, "the bug survived {seeds} seeds: {invariant} was never violated");
 }
 
@@ -78,5 +80,8 @@ caught! {
     a_rejection_before_those_ahead_are_tested_is_noticed: FairRejection within 32, rules(Mutant::RejectsTooEarly);
     an_urgent_pull_that_is_tested_last_is_noticed: LandsInOrder within 400, rules(Mutant::InvertsPriority);
     a_queue_that_skips_a_test_is_noticed: NoDeadEnds within 32, rules(Mutant::SkipsNextTest);
+    a_hint_that_is_forgotten_during_a_look_is_noticed: ChangesSeen within 32, fake(FakeBug::Hints);
+    looks_that_do_not_come_back_are_noticed: ChangesSeen within 32, fake(FakeBug::Looks);
+    a_job_that_is_not_done_is_noticed: JobsDone within 32, fake(FakeBug::Jobs);
     an_engine_that_panics_is_noticed: EngineLives within 32, rules(Mutant::PanicsOnCrash);
 }
