@@ -12,8 +12,10 @@
 //! paused clock, randomness is one seeded generator, and a world runs on one thread: the same seed gives the same
 //! world to the byte.
 //!
-//! Beside that world are [`contract`], the promises of the ports, run against the adapters that ship, and
-//! [`installation`], the real program in a home of its own.
+//! Beside that world are [`contract`], the promises of the ports, run against the adapters that ship,
+//! [`installation`], the real program in a home of its own, and, with the feature `standin`, `standin`, a stand-in for
+//! the model APIs.
+
 
 pub mod contract;
 mod fakes;
@@ -27,6 +29,8 @@ pub mod scripted;
 mod sim;
 mod sim_log;
 mod simulate;
+#[cfg(feature = "standin")]
+pub mod standin;
 mod terminal_user;
 mod trace;
 mod universe;
