@@ -14,8 +14,10 @@
 //!
 //! Beside that world are [`contract`], the promises of the ports, run against the adapters that ship,
 //! [`installation`], the real program in a home of its own, and, with the feature `standin`, `standin`, a stand-in for
-//! the model APIs.
+//! the model APIs, and `agents`, the real agent programs that run against it.
 
+#[cfg(feature = "standin")]
+pub mod agents;
 
 pub mod contract;
 mod fakes;
