@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::{StepOutcome, TestCount};
 use crate::process::{FinishedProcess, bounded, cargo, watch};
 use crate::tools::{self, NeededTool};
-use crate::{simulate, tidy};
+use crate::{agents, simulate, tidy};
 
 /// A step of the test run.
 pub(super) struct TestStep {
@@ -80,6 +80,13 @@ pub(super) const STEPS: &[TestStep] = &[
         ],
         needs_build: true,
         run: nextest,
+    },
+    TestStep {
+        name: "agents",
+        about: "the real agents against a stand-in for the model APIs",
+        needs: &[tools::NEXTEST, tools::CC, tools::GIT],
+        needs_build: true,
+        run: agents,
     },
     TestStep {
         name: "doctest",
@@ -174,6 +181,26 @@ fn advisories() -> Result<StepOutcome> {
 
 fn nextest() -> Result<StepOutcome> {
     tests("--workspace")
+}
+
+/// Installs the agents of the ordinary test run and runs each. A machine without npm, its registry or the right to make a
+/// namespace cannot run them, which is no failure of the code.
+fn agents() -> Result<StepOutcome> {
+    // The build of the step before, which includes the programs of the testkit.
+    let built = watch(cargo("nextest run --workspace --no-run"))?;
+    if !built.status.success() {
+        return Ok(StepOutcome { broken_build: true, ..outcome(built) });
+    }
+    let mut ready = agents::program();
+    ready.arg("--ready");
+    let ready = watch(ready)?;
+    if ready.status.code() == Some(agents::UNAVAILABLE) {
+        return Ok(StepOutcome::skipped(ready.lines.last().map_or("not available", String::as_str)));
+    }
+    if !ready.status.success() {
+        return Ok(outcome(ready));
+    }
+    tests("--workspace --ignore-default-filter -E test(/^real_agents::/)")
 }
 
 fn otlp() -> Result<StepOutcome> {

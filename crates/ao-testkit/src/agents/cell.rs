@@ -1,4 +1,4 @@
-//! The box: a network namespace with a loopback device only, in which the stand-in and the agents run.
+//! The box: a namespace with a loopback device only and a `/tmp` of its own, in which the stand-in and the agents run.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -51,7 +51,7 @@ pub fn lacks() -> Option<String> {
     if let Some(name) = ["unshare", "nsenter", "setpriv", "ip", "git"].iter().find(|name| !found(name)) {
         return Some(format!("`{name}` is not installed"));
     }
-    let made = Command::new("unshare").args(["--net", "ip", "link", "set", "lo", "up"]).output();
+    let made = Command::new("unshare").args(["--net", "--mount", "ip", "link", "set", "lo", "up"]).output();
     match made {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(format!("no namespace: {}", String::from_utf8_lossy(&output.stderr).trim())),
@@ -62,19 +62,19 @@ pub fn lacks() -> Option<String> {
 impl AgentBox {
     /// Makes a box with the homes of these agents, an empty repository, and a running stand-in.
     pub fn open(agents: &[&RealAgent]) -> io::Result<AgentBox> {
-        let dir = tempfile::Builder::new().prefix("ao-box-").tempdir()?;
+        // Not in `/tmp`, which is another folder in the box: some agents put sockets there, whatever TMPDIR is.
+        let dir = tempfile::Builder::new().prefix("ao-box-").tempdir_in("/var/tmp")?;
         chown(dir.path(), Some(USER), Some(USER))?;
         let log = dir.path().join("requests.jsonl");
-        for file in ["home", "tmp", "work", "requests.jsonl"].map(|name| dir.path().join(name)) {
-            if file == log {
-                drop(File::create(&file)?)
-            } else {
-                fs::create_dir(&file)?
-            }
-            chown(&file, Some(USER), Some(USER))?;
+        File::create(&log)?;
+        chown(&log, Some(USER), Some(USER))?;
+        for folder in ["home", "tmp", "work"].map(|name| dir.path().join(name)) {
+            fs::create_dir(&folder)?;
+            chown(&folder, Some(USER), Some(USER))?;
         }
         let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", r#"ip link set lo up && exec "$@""#, "sh"]);
+        let script = r#"ip link set lo up && mount --bind "$0" /tmp && exec "$@""#;
+        command.args(["--net", "--mount", "sh", "-c", script]).arg(dir.path().join("tmp"));
         command.args(unprivileged()).arg(standin::program()).arg("--until-eof").arg("--log").arg(&log);
         command.env_clear().env("PATH", SYSTEM_PATH);
         let mut standin = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -84,7 +84,7 @@ impl AgentBox {
         if url.is_empty() {
             standin.wait()?;
             return Err(io::Error::other(
-                "the stand-in did not start in the box; can another user read its program?",
+                "the stand-in did not start in the box; its program must be readable for other users and not lie in /tmp",
             ));
         }
 
@@ -128,10 +128,14 @@ impl AgentBox {
         args: &[S],
     ) -> Command {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/proc/{}/ns/net", self.standin.id()));
-        command.args(unprivileged()).args(["env", "-i"]);
+        for space in ["net", "mnt"] {
+            let flag = if space == "mnt" { "mount" } else { space };
+            command.arg(format!("--{flag}=/proc/{}/ns/{space}", self.standin.id()));
+        }
+        // Entering the namespace of mounts changes the folder to its root.
+        command.args(unprivileged()).arg("env").arg("--chdir").arg(self.path("work")).arg("-i");
         command.args(self.env.iter().map(|(name, value)| format!("{name}={value}")));
-        command.arg(program).args(args).current_dir(self.path("work"));
+        command.arg(program).args(args);
         command.env_clear().env("PATH", SYSTEM_PATH);
         command
     }

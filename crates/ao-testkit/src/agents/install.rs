@@ -127,7 +127,7 @@ fn placed(path: &str) -> String {
 
 fn link(program: &Path, place: &Path) -> io::Result<()> {
     match fs::remove_file(place) {
-        Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(err),
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
         _ => symlink(program, place),
     }
 }

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use ao_testkit::agents::{self, AgentBox, InstallError, RealAgent};
 
-const USAGE: &str = "usage: cargo xtask agents [--all] [NAME…] [--list | --try | --run -- CMD…]
+const USAGE: &str = "usage: cargo xtask agents [--all] [NAME…] [--list | --ready | --try | --run -- CMD…]
 
 Installs pinned versions of the real agents into a cache, and checks that they run.
 
   NAME…           these agents [default: those of the ordinary test run]
   --all           all agents
   --list          list the agents and stop
+  --ready         also check that a box can be made; exit with 3 if this machine cannot
   --try           run one turn of each against the stand-in
   --run -- CMD…   run a command in a box: unprivileged, with a loopback device only, an empty environment, a home of its
                   own, dummy keys, and a stand-in for the model APIs (see `ao_testkit::standin` for its tags)
@@ -41,6 +42,7 @@ fn line(text: fmt::Arguments<'_>) {
 enum AgentsTask {
     Install,
     List,
+    Ready,
     Try,
     Run(Vec<String>),
 }
@@ -68,15 +70,16 @@ fn main() -> ExitCode {
     if let Err(code) = install(&chosen) {
         return code;
     }
-    let task = match task {
-        AgentsTask::Try => try_each,
-        AgentsTask::Run(command) => return finish(run(&chosen, &command)),
-        AgentsTask::Install | AgentsTask::List => return ExitCode::SUCCESS,
+    let needs_box = !matches!(task, AgentsTask::Install | AgentsTask::List);
+    if let Some(why) = agents::lacks().filter(|_| needs_box) {
+        out!("no box can be made: {why}");
+        return ExitCode::from(UNAVAILABLE);
+    }
+    let result = match task {
+        AgentsTask::Install | AgentsTask::List | AgentsTask::Ready => Ok(ExitCode::SUCCESS),
+        AgentsTask::Try => try_each(&chosen),
+        AgentsTask::Run(command) => run(&chosen, &command),
     };
-    finish(task(&chosen))
-}
-
-fn finish(result: io::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|err| {
         eprintln!("error: {err}");
         ExitCode::FAILURE
@@ -90,6 +93,7 @@ fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
         match arg.as_str() {
             "--all" => all = true,
             "--list" => task = AgentsTask::List,
+            "--ready" => task = AgentsTask::Ready,
             "--try" => task = AgentsTask::Try,
             "--run" => {
                 let rest: Vec<String> = args.by_ref().collect();
@@ -98,6 +102,10 @@ fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
                     return Err("--run needs a command".into());
                 }
                 task = AgentsTask::Run(command);
+            }
+            "--help" | "-h" => {
+                out!("{USAGE}");
+                std::process::exit(0);
             }
             name => named.push(agents::find(name).ok_or(format!("there is no agent `{name}`"))?),
         }
@@ -129,15 +137,8 @@ fn install(chosen: &[&RealAgent]) -> Result<(), ExitCode> {
     Ok(())
 }
 
-fn open(chosen: &[&RealAgent]) -> io::Result<AgentBox> {
-    match agents::lacks() {
-        Some(why) => Err(io::Error::other(format!("no box can be made: {why}"))),
-        None => AgentBox::open(chosen),
-    }
-}
-
 fn run(chosen: &[&RealAgent], command: &[String]) -> io::Result<ExitCode> {
-    let cell = open(chosen)?;
+    let cell = AgentBox::open(chosen)?;
     eprintln!("stand-in at {}, home {}", cell.url(), cell.path("home").display());
     let status = cell.command(&command[0], &command[1..]).status()?;
     for request in cell.requests()? {
@@ -149,7 +150,7 @@ fn run(chosen: &[&RealAgent], command: &[String]) -> io::Result<ExitCode> {
 fn try_each(chosen: &[&RealAgent]) -> io::Result<ExitCode> {
     let mut failed = false;
     for agent in chosen {
-        let cell = open(&[agent])?;
+        let cell = AgentBox::open(&[agent])?;
         let started = Instant::now();
         let turn = cell.turn(agent, "[[say hello]]", TURN_LIMIT)?;
         let requests = cell.requests()?.into_iter().filter(|request| !request.prompt.is_empty()).count();

@@ -266,11 +266,11 @@ mod tests {
 
     #[test]
     fn a_file_is_written_into_the_working_folder() {
-        let body = json!({ "system": "Environment\n<cwd>/home/a b</cwd>" });
+        let body = json!({ "system": "Environment\n<cwd>/srv/a b</cwd>" });
         let write = tool("dev__write", json!({ "properties": { "file_path": {}, "content": {} } }));
         assert_eq!(
             arguments(vec![write], "[[write f text]]", &body),
-            json!({ "file_path": "/home/a b/f", "content": "text" })
+            json!({ "file_path": "/srv/a b/f", "content": "text" })
         );
     }
 

@@ -9,5 +9,7 @@ mod life;
 mod messages;
 mod mutants;
 mod pty_contract;
+#[cfg(feature = "standin")]
+mod real_agents;
 mod scripted;
 mod seeds;

@@ -17,7 +17,7 @@ pub(super) fn read(body: &Value) -> ModelRequest {
                 request.tools.extend(inner.map(|tool| OfferedTool { namespace: namespace.clone(), ..tool }));
             }
             Some("local_shell") => {
-                request.tools.push(OfferedTool { name: "local_shell".into(), ..OfferedTool::default() })
+                request.tools.push(OfferedTool { name: "local_shell".into(), ..OfferedTool::default() });
             }
             _ => {}
         }
