@@ -15,7 +15,9 @@
 mod catalog;
 mod cell;
 mod install;
+mod record;
 
 pub use catalog::{RealAgent, all, find};
 pub use cell::{AgentBox, AgentRun, lacks};
 pub use install::{InstallError, cache, install, is_installed};
+pub use record::record;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ao_testkit::agents::{self, AgentBox, InstallError, RealAgent};
 
-const USAGE: &str = "usage: cargo xtask agents [--all] [NAME…] [--list | --ready | --try | --run -- CMD…]
+const USAGE: &str = "usage: cargo xtask agents [--all] [NAME…] [--list | --ready | --try | --record | --run -- CMD…]
 
 Installs pinned versions of the real agents into a cache, and checks that they run.
 
@@ -16,6 +17,7 @@ Installs pinned versions of the real agents into a cache, and checks that they r
   --list          list the agents and stop
   --ready         also check that a box can be made; exit with 3 if this machine cannot
   --try           run one turn of each against the stand-in
+  --record        record the protocols of claude-code, codex, opencode, gemini and qwen for the tests of the drivers
   --run -- CMD…   run a command in a box: unprivileged, with a loopback device only, an empty environment, a home of its
                   own, dummy keys, and a stand-in for the model APIs (see `ao_testkit::standin` for its tags)
 
@@ -44,6 +46,7 @@ enum AgentsTask {
     List,
     Ready,
     Try,
+    Record,
     Run(Vec<String>),
 }
 
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
     let result = match task {
         AgentsTask::Install | AgentsTask::List | AgentsTask::Ready => Ok(ExitCode::SUCCESS),
         AgentsTask::Try => try_each(&chosen),
+        AgentsTask::Record => record_each(&chosen),
         AgentsTask::Run(command) => run(&chosen, &command),
     };
     result.unwrap_or_else(|err| {
@@ -95,6 +99,7 @@ fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
             "--list" => task = AgentsTask::List,
             "--ready" => task = AgentsTask::Ready,
             "--try" => task = AgentsTask::Try,
+            "--record" => task = AgentsTask::Record,
             "--run" => {
                 let rest: Vec<String> = args.by_ref().collect();
                 let command = rest.strip_prefix(&["--".to_owned()]).unwrap_or(&rest).to_vec();
@@ -163,6 +168,19 @@ fn try_each(chosen: &[&RealAgent]) -> io::Result<ExitCode> {
         out!("{:<12} {ended}, {requests} requests, {took:.1} s, reply {reply:?}", agent.name);
         if !passed {
             out!("{}\n{}", turn.out, turn.err);
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn record_each(chosen: &[&RealAgent]) -> io::Result<ExitCode> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("it lies in crates/");
+    let mut failed = false;
+    for agent in chosen {
+        let folder = crates.join("ao-agent/tests/fixtures/protocol").join(agent.name);
+        for line in agents::record(agent, &folder)? {
+            failed |= line.contains("not recorded");
+            out!("{line}");
         }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
