@@ -65,6 +65,9 @@ fn answer(story: &RecordedStory, talk: &mut RecordedTalk, id: u64) -> Result<Val
             let option = option.map(|option| &option["optionId"]);
             let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
             talk.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": outcome }))?;
+        } else if message["method"].is_string() && !message["id"].is_null() {
+            let error = json!({ "code": -32601, "message": "method not found" });
+            talk.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }))?;
         }
         let update = &message["params"]["update"];
         if story.turn == StoryTurn::UntilRetry && update["_meta"].to_string().contains("retry") {

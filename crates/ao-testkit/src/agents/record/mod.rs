@@ -87,7 +87,8 @@ pub fn record(agent: &RealAgent, folder: &Path) -> io::Result<Vec<String>> {
         let text = normal::normal(&talk.text, &cell);
         let name = format!("{}/{}.txt", agent.name, story.name);
         // An agent that retries without a report is recorded as it is.
-        let silent = |why: &String| why == SILENT && story.turn == StoryTurn::UntilRetry;
+        let refused = ["[[http", "[[limit"].iter().any(|tag| story.prompt.starts_with(tag));
+        let silent = |why: &String| why == SILENT && refused;
         match told.or_else(|why| if silent(&why) { Ok(()) } else { Err(why) }) {
             Ok(()) => {
                 report.push(format!("{name}: {} messages, {} bytes", talk.messages, text.len()));

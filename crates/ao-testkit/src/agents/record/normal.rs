@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::agents::cell::AgentBox;
+use crate::agents::install::cache;
 
 /// A text in a message that is longer is cut.
 const TEXT_MOST: usize = 4096;
@@ -19,6 +20,7 @@ pub(super) fn normal(text: &str, cell: &AgentBox) -> String {
     let folder = cell.path("").display().to_string();
     let text = text
         .replace(&folder, "/box/")
+        .replace(&cache().display().to_string(), "/agents")
         // The same, as Claude Code writes it in names of folders.
         .replace(&folder.replace(['/', '.'], "-"), "-box-")
         .replace(cell.url(), "http://127.0.0.1:1")
