@@ -96,7 +96,7 @@ impl Context {
     }
 }
 
-/// Runs a future of any command: a runtime for each type of future would make the program larger by half a megabyte. One
+/// Runs a future of any command, so that the program has one copy of the runtime's entry and not one for each command. One
 /// thread is enough for a client, and quick to start.
 fn run_to_end(work: Pin<&mut dyn Future<Output = ()>>) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
