@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use ao_core::agent_report::AgentReport;
 use ao_core::budget::SpendLimits;
-use ao_core::errand::{ErrandInput, ErrandOutcome};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::incident::IncidentKind;
 use ao_core::input::SpawnRequest;
+use ao_core::job::{JobInput, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts, PullInput, PullState};
 use ao_core::reaction::{ReactionAction, ReactionPatch};
@@ -19,7 +19,7 @@ use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Sender, SessionInput, SessionRole,
 };
 use ao_core::{
-    Commit, DaemonSettings, ErrandId, Input, Moment, ProjectId, PullId, SessionId, State, TaskId, Timestamp,
+    Commit, DaemonSettings, Input, JobId, Moment, ProjectId, PullId, SessionId, State, TaskId, Timestamp,
     step,
 };
 
@@ -204,10 +204,10 @@ impl Fleet {
             size: ChangeSize::default(),
         };
         self.take(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts)) });
-        let ordered: Vec<ErrandId> = self.state.errands.keys().copied().collect();
-        for errand in ordered {
-            let outcome = ErrandOutcome::Done { said: String::new() };
-            self.take(Input::Errand { errand, input: ErrandInput::Done { tries: 0, outcome } });
+        let ordered: Vec<JobId> = self.state.jobs.keys().copied().collect();
+        for job in ordered {
+            let outcome = JobOutcome::Done { said: String::new() };
+            self.take(Input::Job { job, input: JobInput::Done { tries: 0, outcome } });
         }
     }
 

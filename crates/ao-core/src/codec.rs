@@ -54,7 +54,7 @@ pub fn encode(event: &Event) -> EncodedEvent {
         Event::Queue(_, event) => ("queue", json(event)),
         Event::Incident(key, event) => ("incident", json(&(event, key))),
         Event::Notice(_, event) => ("notice", json(event)),
-        Event::Errand(_, event) => ("errand", json(event)),
+        Event::Job(_, event) => ("job", json(event)),
         Event::Budget(_, event) => ("budget", json(event)),
     };
     EncodedEvent {
@@ -99,7 +99,7 @@ pub fn decode(kind: &str, version: u16, scope: &str, body: &str) -> Result<Event
         "session" => read(body).and_then(|event| Ok(Event::Session(parse(scope)?, event))),
         "pull" => read(body).and_then(|event| Ok(Event::Pull(parse(scope)?, event))),
         "budget" => read(body).and_then(|event| Ok(Event::Budget(parse(scope)?, event))),
-        "errand" => read(body).and_then(|event| Ok(Event::Errand(parse(scope)?, event))),
+        "job" => read(body).and_then(|event| Ok(Event::Job(parse(scope)?, event))),
         "notice" => read(body).and_then(|event| Ok(Event::Notice(parse(scope)?, event))),
         "incident" => {
             read::<(IncidentEvent, IncidentKey)>(body).map(|(event, key)| Event::Incident(key, event))

@@ -2,25 +2,22 @@
 
 use std::time::Duration;
 
-use crate::assign;
-use crate::budget;
-use crate::errand::{self, Errand, ErrandEvent, JobOrder, Requester};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::evidence::{Reading, Signal, SignalSource};
 use crate::incident::{
     self, IncidentContext, IncidentInput, IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject,
 };
 use crate::input::{Census, Input, ProcessLife, SpawnRequest};
+use crate::job::{self, Job, JobEvent, JobOrder, Requester};
 use crate::pull::PullInput;
 use crate::raise::{self, Raised};
 use crate::refusal::Refusal;
-use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, digest, fleet, forecast, hook, notice,
-    project, pull, queue, task,
+    JobId, Moment, ProjectId, PullId, SessionId, Timestamp, assign, budget, digest, fleet, forecast, hook,
+    notice, project, pull, queue, schedule, task,
 };
 
 /// If at least this many are missing at once, and more than half of all, the look is considered faulty.
@@ -102,15 +99,15 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Some(known) => notice::decide(state, known, moment, input),
             None => vec![],
         }),
-        Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
-            Some(known) => errand::decide(known, moment, patience(state, &known.requester), input)
+        Input::Job { job, input } => Ok(match state.jobs.get(&job) {
+            Some(known) => job::decide(known, moment, patience(state, &known.requester), input)
                 .into_iter()
-                .map(|event| Event::Errand(errand, event))
+                .map(|event| Event::Job(job, event))
                 .collect(),
             None => vec![],
         }),
         Input::Order { key, order, requester } => {
-            Ok(errand_wanted(state, &[], now, key, *order, requester).into_iter().collect())
+            Ok(job_wanted(state, &[], now, key, *order, requester).into_iter().collect())
         }
         Input::Forecast { project: id, clashes, touched } => {
             let Some(project) = state.projects.get(&id) else {
@@ -193,11 +190,11 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             }
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
                 let Input::Order { key, order, requester } = input else { continue };
-                events.extend(errand_wanted(state, &events, now, key, *order, requester));
+                events.extend(job_wanted(state, &events, now, key, *order, requester));
             }
             for pick in assign::picks(state, now) {
                 let (key, order, requester) = assign::order(&pick);
-                events.extend(errand_wanted(state, &events, now, key, order, requester));
+                events.extend(job_wanted(state, &events, now, key, order, requester));
             }
             Ok(events)
         }
@@ -207,7 +204,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
 }
 
 /// Returns the event that starts a job, given those already decided; none if the job is under way.
-fn errand_wanted(
+fn job_wanted(
     state: &State,
     before: &[Event],
     now: Timestamp,
@@ -218,13 +215,13 @@ fn errand_wanted(
     if state.is_ordered(&key) {
         return None;
     }
-    let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
-    let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, requester, since: now, tries: 0, waits: 0, again_at: None };
-    Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
+    let taken = before.iter().filter(|event| matches!(event, Event::Job(..))).count() as u64;
+    let id = JobId(state.next_job().0.saturating_add(taken));
+    let job = Job { id, key, order, requester, since: now, tries: 0, waits: 0, again_at: None };
+    Some(Event::Job(id, JobEvent::Wanted { job: Box::new(job) }))
 }
 
-/// Returns how long the requester of an errand waits before it does something else. No time at all if it waits no longer.
+/// Returns how long the requester of a job waits before it does something else. No time at all if it waits no longer.
 fn patience(state: &State, requester: &Requester) -> Option<Duration> {
     let Requester::Incident(reacting) = requester else { return None };
     let waits = state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(&reacting.round));

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::Errand;
+use crate::job::Job;
 use crate::notice::Notice;
 use crate::order::{
     AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
@@ -15,11 +15,10 @@ use crate::queue::LanePart;
 use crate::session::{AgentChoice, ProcessRef, SessionRole};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::TreeRef;
-use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
+use crate::{Attempt, Commit, ConversationId, JobId, NoticeId, ProjectId, PullId, SessionId};
 
 /// An effect, with all that is needed to run it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Creates the workspace of a session.
     CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32, plan: WorkspacePlan },
@@ -54,7 +53,7 @@ pub enum Effect {
     /// Sends a notice on one channel, or finds its channels.
     Notify { notice: Box<Notice>, channel: Option<String> },
     /// Runs a job.
-    RunErrand { errand: Box<Errand> },
+    RunJob { job: Box<Job> },
     /// Tests a merge.
     TestMerge { order: TestOrder, tries: u32 },
     /// Merges a pull request.
@@ -64,8 +63,7 @@ pub enum Effect {
 }
 
 /// Identity of an effect: only one with the same key runs at a time, and a late result is known by it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EffectKey {
     CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32 },
     SetUp { session: SessionId, attempt: Attempt, tries: u32 },
@@ -79,7 +77,7 @@ pub enum EffectKey {
     EndStray { session: SessionId, attempt: Attempt },
     RemoveWorkspace { session: SessionId, tries: u32 },
     Notify { notice: NoticeId, channel: Option<String>, tries: u32 },
-    RunErrand { errand: ErrandId, tries: u32 },
+    RunJob { job: JobId, tries: u32 },
     TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<LanePart>, checks: bool, tries: u32 },
     Merge { pull: PullId, head: Commit, base: Commit, with: Vec<LanePart>, tries: u32 },
     Census { runtime: String },
@@ -183,7 +181,7 @@ impl Effect {
                 channel: channel.clone(),
                 tries: notice.tries_on(channel.as_deref()),
             },
-            Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
+            Effect::RunJob { job } => EffectKey::RunJob { job: job.id, tries: job.tries },
             Effect::TestMerge { order, tries } => EffectKey::TestMerge {
                 pull: order.pull.clone(),
                 head: order.head.clone(),
@@ -268,7 +266,7 @@ impl fmt::Display for EffectKey {
             EffectKey::Notify { notice, channel: None, tries } => {
                 write!(f, "find out whom {notice} is for (try {tries})")
             }
-            EffectKey::RunErrand { errand, tries } => write!(f, "run errand {errand} (try {tries})"),
+            EffectKey::RunJob { job, tries } => write!(f, "run job {job} (try {tries})"),
             EffectKey::TestMerge { pull, ahead, .. } => {
                 write!(f, "test the merge of {pull}")?;
                 if ahead.is_empty() { Ok(()) } else { write!(f, " after {} others", ahead.len()) }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{BudgetEvent, BudgetScope};
-use crate::errand::ErrandEvent;
 use crate::incident::{IncidentEvent, IncidentKey, Subject};
+use crate::job::JobEvent;
 use crate::notice::NoticeEvent;
 use crate::project::ProjectEvent;
 use crate::pull::PullEvent;
@@ -12,7 +12,7 @@ use crate::queue::QueueEvent;
 use crate::session::SessionEvent;
 use crate::settings::DaemonSettings;
 use crate::task::TaskEvent;
-use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, JobId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// An event, with the thing it happened to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Event {
     Queue(ProjectId, QueueEvent),
     Incident(IncidentKey, IncidentEvent),
     Notice(NoticeId, NoticeEvent),
-    Errand(ErrandId, ErrandEvent),
+    Job(JobId, JobEvent),
     /// A budget that several sessions share.
     Budget(BudgetScope, BudgetEvent),
 }
@@ -71,7 +71,7 @@ pub enum Scope {
     Session(SessionId),
     Project(ProjectId),
     Notice(NoticeId),
-    Errand(ErrandId),
+    Job(JobId),
 }
 
 impl Event {
@@ -82,7 +82,7 @@ impl Event {
             Event::Session(session, _) => Some(Scope::Session(*session)),
             Event::Queue(project, _) | Event::Project(project, _) => Some(Scope::Project(project.clone())),
             Event::Notice(notice, _) => Some(Scope::Notice(*notice)),
-            Event::Errand(errand, _) => Some(Scope::Errand(*errand)),
+            Event::Job(job, _) => Some(Scope::Job(*job)),
             Event::Account(..)
             | Event::Task(..)
             | Event::Pull(..)
@@ -102,7 +102,7 @@ impl Event {
             Event::Pull(pull, _) => pull.to_string(),
             Event::Incident(key, _) => key.subject.to_string(),
             Event::Notice(notice, _) => notice.to_string(),
-            Event::Errand(errand, _) => errand.to_string(),
+            Event::Job(job, _) => job.to_string(),
             Event::Budget(budget, _) => budget.to_string(),
         }
     }

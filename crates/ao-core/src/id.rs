@@ -18,24 +18,25 @@ pub struct BadId {
     pub example: &'static str,
 }
 
-/// Converts an id to its text and back, for serde.
+/// Converts a value to its text and back, for serde.
 macro_rules! stored_as_text {
     ($name:ident) => {
         impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.to_string()
+            fn from(value: $name) -> String {
+                value.to_string()
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = BadId;
+            type Error = <$name as std::str::FromStr>::Err;
 
-            fn try_from(text: String) -> Result<Self, BadId> {
+            fn try_from(text: String) -> Result<Self, Self::Error> {
                 text.parse()
             }
         }
     };
 }
+pub(crate) use stored_as_text;
 
 macro_rules! number_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {
@@ -134,7 +135,7 @@ number_id!(
 );
 number_id!(
     /// A job that a reaction or a hook runs, once.
-    ErrandId, "err_", "an errand id"
+    JobId, "job_", "a job id"
 );
 impl SessionId {
     /// Returns the email address that a session commits under. It identifies the author on any branch.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{BudgetInput, BudgetScope};
-use crate::errand::{ErrandInput, JobOrder, Requester};
 use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
+use crate::job::{JobInput, JobOrder, Requester};
 use crate::notice::{NewNotice, NoticeInput, NoticeLevel};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
@@ -15,7 +15,7 @@ use crate::queue::QueueInput;
 use crate::session::{SessionInput, SessionSpec};
 use crate::settings::DaemonSettings;
 use crate::task::TaskFacts;
-use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, JobId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// An input of the core, which `decide` turns into events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub enum Input {
     /// For a notice.
     Notice { notice: NoticeId, input: NoticeInput },
     /// For a job.
-    Errand { errand: ErrandId, input: ErrandInput },
-    /// An errand is to be done. While one with the same key is open, a second is the same.
+    Job { job: JobId, input: JobInput },
+    /// A job is to be done. While one with the same key is open, a second is the same.
     Order { key: String, order: Box<JobOrder>, requester: Requester },
     /// The clashes of a project and the files that each session has changed. Complete: what is missing is over.
     Forecast { project: ProjectId, clashes: Vec<Clash>, touched: BTreeMap<SessionId, Vec<String>> },
@@ -105,7 +105,7 @@ pub struct Census {
 }
 
 /// One process in a census.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedProcess {
     pub session: SessionId,
     pub attempt: Attempt,

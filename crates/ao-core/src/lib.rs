@@ -18,7 +18,6 @@ pub mod codec;
 mod decide;
 pub mod digest;
 pub mod effect;
-pub mod errand;
 pub mod event;
 pub mod evidence;
 mod fleet;
@@ -29,6 +28,7 @@ pub mod hook;
 mod id;
 pub mod incident;
 pub mod input;
+pub mod job;
 mod keyed;
 mod masking;
 pub mod notice;
@@ -59,7 +59,7 @@ pub use decide::decide;
 pub use effect::{Effect, EffectKey};
 pub use event::{Event, Scope, StampedEvent};
 pub use id::{
-    AskId, Attempt, BadId, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId,
+    AskId, Attempt, BadId, Commit, ConversationId, JobId, NoticeId, ProjectId, PullId, SessionId, TaskId,
 };
 pub use input::Input;
 pub use refusal::Refusal;

@@ -5,10 +5,10 @@
 //! this module lists which of its fields are text. A new field of a known kind has to be remembered here.
 
 use crate::Input;
-use crate::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use crate::evidence::{Reading, Signal};
 use crate::health::BaseVerdict;
 use crate::incident::IncidentInput;
+use crate::job::{JobInput, JobOrder, JobOutcome};
 use crate::notice::NoticeInput;
 use crate::policy::ScanResult;
 use crate::project::ProjectInput;
@@ -45,10 +45,10 @@ impl Input {
                 | NoticeInput::Held { .. }
                 | NoticeInput::Due => {}
             },
-            Input::Errand { input, .. } => match input {
-                ErrandInput::Failed { why, .. } | ErrandInput::InTheWay { why, .. } => mask(why),
-                ErrandInput::Done { outcome, .. } => visit_outcome(outcome, mask),
-                ErrandInput::Due => {}
+            Input::Job { input, .. } => match input {
+                JobInput::Failed { why, .. } | JobInput::InTheWay { why, .. } => mask(why),
+                JobInput::Done { outcome, .. } => visit_outcome(outcome, mask),
+                JobInput::Due => {}
             },
             Input::Order { order, .. } => visit_order(order, mask),
             Input::Tell(new) => mask(&mut new.text),
@@ -215,6 +215,7 @@ fn visit_queue(input: &mut QueueInput, mask: TextMask<'_>) {
         | QueueInput::EffectFailed { why, .. }
         | QueueInput::Landed { head_branch: Some(HeadBranch::Left { why }), .. } => mask(why),
         QueueInput::Enqueue { .. }
+        | QueueInput::LandLimited { .. }
         | QueueInput::MergeNow { .. }
         | QueueInput::Prioritize { .. }
         | QueueInput::Resume {}
@@ -229,7 +230,7 @@ fn visit_incident(input: &mut IncidentInput, mask: TextMask<'_>) {
     match input {
         IncidentInput::Seen(problem) => mask(&mut problem.detail),
         IncidentInput::NotHeard { why, .. } => mask(why),
-        IncidentInput::Errand { result: Ok(text) | Err(text), .. } => mask(text),
+        IncidentInput::Job { result: Ok(text) | Err(text), .. } => mask(text),
         IncidentInput::Absent
         | IncidentInput::Due
         | IncidentInput::Unsaid
@@ -238,14 +239,14 @@ fn visit_incident(input: &mut IncidentInput, mask: TextMask<'_>) {
     }
 }
 
-fn visit_outcome(outcome: &mut ErrandOutcome, mask: TextMask<'_>) {
+fn visit_outcome(outcome: &mut JobOutcome, mask: TextMask<'_>) {
     match outcome {
-        ErrandOutcome::Done { said: text } | ErrandOutcome::Refused { why: text } => mask(text),
-        ErrandOutcome::BaseRed { signature, excerpt } => {
+        JobOutcome::Done { said: text } | JobOutcome::Refused { why: text } => mask(text),
+        JobOutcome::BaseRed { signature, excerpt } => {
             mask(signature);
             mask(excerpt);
         }
-        ErrandOutcome::BaseGreen {} => {}
+        JobOutcome::BaseGreen {} => {}
     }
 }
 

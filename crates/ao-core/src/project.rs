@@ -87,7 +87,7 @@ impl Landing {
 }
 
 /// A project, folded from the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Project {
     pub config: ProjectConfig,
     /// Set while all its work is stopped: no task begins by itself until a person starts it again.
@@ -350,20 +350,7 @@ pub(crate) fn decide(
 
 impl Project {
     pub(crate) fn new(config: ProjectConfig) -> Project {
-        Project {
-            config,
-            stopped: None,
-            finished: FinishedWork::default(),
-            complete: None,
-            policy: Policy::default(),
-            policy_stand: PolicyStand::default(),
-            queue: MergeQueue::default(),
-            other_queues: BTreeMap::new(),
-            flakes: FlakyFailures::new(),
-            base: BaseHealth::default(),
-            suspicions: vec![],
-            forecast: ConflictForecast::default(),
-        }
+        Project { config, ..Project::default() }
     }
 
     /// Folds an event into the project. Returns the time of the policy's next change, if the event may have moved it.

@@ -73,7 +73,7 @@ impl Refusal {
         wish: &'static str,
         why: &'static str,
     ) -> Refusal {
-        let (name, status) = (session.spec.name.clone(), session.status(now).word.word());
+        let (name, status) = (session.spec.name.clone(), session.status(now).word.to_string());
         Refusal::NotNow { name, status, wish, why }
     }
 }

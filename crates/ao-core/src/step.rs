@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 
 use crate::budget::BudgetInput;
 use crate::decide::decide;
-use crate::errand::ErrandInput;
 use crate::event::StampedEvent;
 use crate::follow::follow;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
+use crate::job::JobInput;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
 use crate::queue::QueueInput;
@@ -84,7 +84,7 @@ fn due(timer: StateTimer) -> Vec<Input> {
         ],
         StateTimer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
         StateTimer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
-        StateTimer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
+        StateTimer::Job(job) => vec![Input::Job { job, input: JobInput::Due }],
         StateTimer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
         StateTimer::Policy(project) => vec![Input::Project { project, input: ProjectInput::PolicyDue }],
         StateTimer::Queue(project) => vec![Input::Queue { project, input: QueueInput::Look {} }],

@@ -89,7 +89,8 @@ pub fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// Defines an enum of plain variants, each with the name under which it is stored and sent.
+/// Defines an enum of plain variants, each with the name under which it is stored, sent and shown.
+#[macro_export]
 macro_rules! word_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -108,17 +109,15 @@ macro_rules! word_enum {
                 }
             }
         }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.word())
+            }
+        }
     };
 }
-pub(crate) use word_enum;
-
-/// Returns the name under which a plain variant is stored and sent.
-pub(crate) fn word(variant: &impl serde::Serialize) -> String {
-    match serde_json::to_value(variant) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
+pub use word_enum;
 
 /// Returns whether two texts are equal apart from white space.
 pub fn same_words(one: &str, other: &str) -> bool {

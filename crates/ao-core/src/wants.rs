@@ -30,12 +30,12 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
             let ready = notice.ready().into_iter();
             ready.map(|channel| Effect::Notify { notice: Box::new(notice.clone()), channel })
         })),
-        Scope::Errand(id) => wanted.extend(
+        Scope::Job(id) => wanted.extend(
             state
-                .errands
+                .jobs
                 .get(id)
-                .filter(|errand| errand.again_at.is_none())
-                .map(|errand| Effect::RunErrand { errand: Box::new(errand.clone()) }),
+                .filter(|job| job.again_at.is_none())
+                .map(|job| Effect::RunJob { job: Box::new(job.clone()) }),
         ),
     }
     wanted
@@ -75,7 +75,7 @@ pub fn scopes(state: &State) -> Vec<Scope> {
         .chain(sessions)
         .chain(state.projects.keys().cloned().map(Scope::Project))
         .chain(state.notices.keys().copied().map(Scope::Notice))
-        .chain(state.errands.keys().copied().map(Scope::Errand))
+        .chain(state.jobs.keys().copied().map(Scope::Job))
         .collect()
 }
 

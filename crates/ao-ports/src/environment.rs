@@ -28,7 +28,7 @@ pub const PROJECT: &str = "AO_PROJECT";
 pub const EVENT: &str = "AO_EVENT";
 pub const HOOK: &str = "AO_HOOK";
 pub const HOOK_SESSION: &str = "AO_HOOK_SESSION";
-pub const ERRAND: &str = "AO_ERRAND";
+pub const JOB: &str = "AO_JOB";
 
 const ALLOWED: [&str; 22] = [
     "PATH",
@@ -85,7 +85,7 @@ pub struct HookVariables<'a> {
     pub hook: Option<&'a str>,
     pub project: &'a ProjectId,
     pub session: Option<SessionId>,
-    pub errand: &'a str,
+    pub job: &'a str,
     /// The data directory of the daemon that runs it.
     pub data_dir: &'a str,
     pub environment: &'a Environment,
@@ -139,7 +139,7 @@ pub fn compose_hook(
     environment.extend(wanted.hook.map(|hook| (HOOK.into(), hook.into())));
     environment.push((PROJECT.into(), wanted.project.as_str().into()));
     environment.extend(wanted.session.map(|session| (HOOK_SESSION.into(), session.to_string().into())));
-    environment.push((ERRAND.into(), wanted.errand.into()));
+    environment.push((JOB.into(), wanted.job.into()));
     Ok(environment)
 }
 

@@ -17,7 +17,7 @@ mod agent;
 mod check;
 mod clock;
 pub mod environment;
-mod errand;
+mod job;
 mod lineage;
 mod notifier;
 mod records;
@@ -48,7 +48,7 @@ pub use check::{
     RunState, ScmChecks,
 };
 pub use clock::Clock;
-pub use errand::{ErrandError, JobRunner};
+pub use job::{JobError, JobRunner};
 pub use lineage::{Descent, Lineage};
 pub use notifier::{Notifier, NotifyError};
 pub use records::{RecordChange, Records};
@@ -63,7 +63,7 @@ pub use runtime::{
 };
 pub use runtimes::Runtimes;
 pub use scm::{BaseView, MergeOutcome, MovedBase, NewPull, Scm, ScmError, TidyOrder};
-pub use service::{HintReceiver, LookHint, ServiceError, Webhook};
+pub use service::{HintReceiver, LookHint, ServiceError};
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use tracker::{NewTask, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker, TrackerError};
 pub use view::{Frame, TerminalView, ViewOptions};
@@ -71,3 +71,32 @@ pub use workspace::{
     CapturedWorkspace, CleanedFiles, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, WorkFound,
     Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };
+
+#[cfg(test)]
+mod tests {
+    use ao_core::effect::{LaunchPlan, SetUpPlan, WorkspacePlan};
+    use ao_core::job::{Job, JobOutcome};
+    use ao_core::notice::Notice;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn crosses<T: Serialize + DeserializeOwned>() {}
+
+    /// An adapter in another process gets its arguments and sends its results as JSON.
+    #[test]
+    fn arguments_and_results_can_be_serialised() {
+        crosses::<(WorkspacePlan, SetUpPlan, LaunchPlan, StartSpec, WriteOrder, ExecOrder, EndOrder)>();
+        crosses::<(DeliverOrder, AnswerOrder, CancelOrder, LookOrder, FollowOrder, RemoveOrder, TreeRef)>();
+        crosses::<(DeliveryOutcome, AnswerOutcome, Cancelled, LaunchPreparation, ProcessRef)>();
+        crosses::<(CensusEntry, ExecOutcome, OutputPart, Screen, WriteOutcome, RuntimeAbilities)>();
+        crosses::<(CapturedWorkspace, CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome)>();
+        crosses::<(WorkspaceDrift, WorkspaceSurvey, WorkFound)>();
+        crosses::<(TestOrder, TestOutcome, MergeOrder, MergeOutcome, MergeAbilities, NewPull, BaseView)>();
+        crosses::<(TidyOrder, MovedBase, NewComment, NewReview, PullDetail, PullEdit, PullFilter, PullRow)>();
+        crosses::<(ThreadReply, CheckOrder, CheckRun, RunFilter, LogPart, FailureReport, LookHint)>();
+        crosses::<(NewTask, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen)>();
+        crosses::<(Job, JobOutcome, Notice, ServiceError)>();
+    }
+}

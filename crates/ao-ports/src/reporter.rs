@@ -1,4 +1,4 @@
-//! Reports of adapters that were not requested: hooks, output, webhooks, exits.
+//! Reports of adapters that were not requested: hooks, output, exits.
 
 use ao_core::agent_report::AgentReport;
 use ao_core::evidence::{Signal, SignalSource};

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::ScmChecks;
 use crate::reviews::ScmReviews;
-use crate::service::{HintReceiver, LookHint, ServiceError, Webhook};
+use crate::service::{HintReceiver, ServiceError};
 
 /// The reason why a forge did not do it.
 pub type ScmError = ServiceError;
@@ -100,14 +100,20 @@ pub struct TidyOrder {
 /// A forge: where changes are reviewed, checked and merged.
 #[async_trait]
 pub trait Scm: Send + Sync {
-    /// Returns the guarantees of [`merge`](Scm::merge).
-    fn merge_abilities(&self) -> MergeAbilities;
+    /// Returns the guarantees of [`merge`](Scm::merge): by default none, and then nothing is merged here.
+    fn merge_abilities(&self) -> MergeAbilities {
+        MergeAbilities::NONE
+    }
 
     /// Returns the part in which people read, discuss and review pull requests, if the forge has it.
-    fn reviews(&self) -> Option<&dyn ScmReviews>;
+    fn reviews(&self) -> Option<&dyn ScmReviews> {
+        None
+    }
 
     /// Returns the part that runs checks, if the forge has it.
-    fn checks(&self) -> Option<&dyn ScmChecks>;
+    fn checks(&self) -> Option<&dyn ScmChecks> {
+        None
+    }
 
     /// Opens a pull request, or returns the one that is open for this head and base.
     async fn open(&self, new: &NewPull) -> Result<PullId, ScmError>;
@@ -147,19 +153,22 @@ pub trait Scm: Send + Sync {
 
     /// Runs the required checks on the merge result, if the order asks for it. Can be called again; equal orders may
     /// share one result.
-    async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError>;
+    async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
+        let _ = order;
+        Err(ScmError::unsupported("testing a merge"))
+    }
 
     /// Merges what was tested, or refuses: with each guarantee of its [`MergeAbilities`]. Called again after a crash,
     /// it finds the merge it made.
-    async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError>;
+    async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        let _ = order;
+        Err(ScmError::unsupported("merging"))
+    }
 
     /// Sends hints about what to look at, for as long as it is polled. A forge that cannot watch returns at once.
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         let _ = hints;
     }
-
-    /// Verifies a webhook's signature and returns what to look at.
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, ScmError>;
 }
 
 impl dyn Scm + '_ {

@@ -1,19 +1,9 @@
-//! The common parts of trackers and forges: services with webhooks, rate limits and faults of their own.
+//! The common parts of trackers and forges: services with rate limits and faults of their own.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ao_core::{ProjectId, PullId, TaskId};
 use serde::{Deserialize, Serialize};
-
-/// A webhook call, as received.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Webhook {
-    /// Names in lower case.
-    pub headers: BTreeMap<String, String>,
-    /// The raw bytes, because the signature covers exactly those.
-    pub body: Vec<u8>,
-}
 
 /// A hint about what to look at. It is never a fact: webhooks come late, twice and not at all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -56,8 +46,6 @@ pub enum ServiceError {
     /// A rate limit, which some services report as a denial. No look and no job asks again before that time.
     #[error("the quota is used up; it is asked again in {} s", .after.as_secs())]
     Limited { after: Duration },
-    #[error("the webhook was refused: {why}")]
-    BadWebhook { why: String },
     #[error("{0}")]
     Failed(String),
 }

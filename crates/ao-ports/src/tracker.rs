@@ -8,7 +8,7 @@ use ao_core::{ProjectId, TaskId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::service::{HintReceiver, LookHint, ServiceError, Webhook};
+use crate::service::{HintReceiver, ServiceError};
 
 /// The reason why a tracker did not do it.
 pub type TrackerError = ServiceError;
@@ -154,7 +154,4 @@ pub trait Tracker: Send + Sync {
     async fn watch(&self, hints: std::sync::Arc<dyn HintReceiver>) {
         let _ = hints;
     }
-
-    /// Verifies a webhook's signature and returns what to look at. Unsigned calls are refused.
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError>;
 }

@@ -12,8 +12,6 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use crate::state::State;
 use crate::work::WorkView;
 use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -48,8 +46,7 @@ pub enum AdviceSubject {
 }
 
 /// The kind of advice. The order is that of urgency, other things being equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AdviceKind {
     /// No agent can start.
     Memory,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AutoAssign, Choice, SpecialistAgent, choose};
 use crate::budget::BudgetScope;
-use crate::errand::{JobOrder, Requester};
+use crate::job::{JobOrder, Requester};
 use crate::project::Project;
 use crate::refusal::Refusal;
 use crate::schedule::{Obstacle, Slots, fairest};
@@ -86,8 +86,8 @@ pub(crate) fn promised(state: &State, now: Timestamp) -> Slots<'_> {
     for (project, specialist) in crate::schedule::ready(state) {
         slots.take(project, specialist);
     }
-    for errand in state.errands.values() {
-        if let JobOrder::Assign { task, agent, .. } = &errand.order {
+    for job in state.jobs.values() {
+        if let JobOrder::Assign { task, agent, .. } = &job.order {
             slots.take(&task.project, agent.as_deref());
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Intake<'a> {
     pub(crate) fn of(state: &'a State, id: &ProjectId, now: Timestamp) -> Option<Intake<'a>> {
         let (id, project) = state.projects.get_key_value(id)?;
         let auto = project.config.auto_assign.as_ref()?;
-        let ordered = state.errands.values().filter_map(|errand| match &errand.order {
+        let ordered = state.jobs.values().filter_map(|job| match &job.order {
             JobOrder::Assign { task, .. } => Some(task),
             _ => None,
         });

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{SpendLimits, UsageTotal};
+use crate::id::stored_as_text;
 use crate::incident::Subject;
 use crate::refusal::Refusal;
 use crate::session::HoldKind;
@@ -308,19 +309,7 @@ impl FromStr for BudgetScope {
     }
 }
 
-impl From<BudgetScope> for String {
-    fn from(budget: BudgetScope) -> String {
-        budget.to_string()
-    }
-}
-
-impl TryFrom<String> for BudgetScope {
-    type Error = BadId;
-
-    fn try_from(text: String) -> Result<BudgetScope, BadId> {
-        text.parse()
-    }
-}
+stored_as_text!(BudgetScope);
 
 #[cfg(test)]
 mod tests {

@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Evidence, Reading, Signal, SignalSource};
 use crate::Timestamp;
-use crate::text::same_words;
+use crate::text::{same_words, word_enum};
 
 /// The time for which a claim to be working holds without further signs of work.
 const WORK_STANDS: Duration = Duration::from_secs(45);
 /// The time in which an agent may start before silence means unknown.
 const START_STANDS: Duration = Duration::from_secs(60);
 
-/// The activity of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentActivity {
-    Starting,
-    Working,
-    Idle,
-    NeedsInput,
-    Blocked,
-    RateLimited,
-    Exited,
-    Unknown,
+word_enum! {
+    /// The activity of an agent.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum AgentActivity {
+        Starting = "starting",
+        Working = "working",
+        Idle = "idle",
+        NeedsInput = "needs_input",
+        Blocked = "blocked",
+        RateLimited = "rate_limited",
+        Exited = "exited",
+        Unknown = "unknown",
+    }
 }
 
 /// The rule that decided.
@@ -232,21 +233,6 @@ fn detail(reading: &Reading) -> String {
         Reading::Exited { code: Some(code) } => format!("exit code {code}"),
         Reading::Exited { code: None } => "ended by a signal".into(),
         _ => String::new(),
-    }
-}
-
-impl fmt::Display for AgentActivity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AgentActivity::Starting => "starting",
-            AgentActivity::Working => "working",
-            AgentActivity::Idle => "idle",
-            AgentActivity::NeedsInput => "needs_input",
-            AgentActivity::Blocked => "blocked",
-            AgentActivity::RateLimited => "rate_limited",
-            AgentActivity::Exited => "exited",
-            AgentActivity::Unknown => "unknown",
-        })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::errand::{JobOrder, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
+use crate::job::{JobOrder, Requester};
 use crate::project::{ProjectEvent, ProjectInput};
 use crate::pull::Pull;
 use crate::state::State;

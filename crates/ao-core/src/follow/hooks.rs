@@ -1,18 +1,18 @@
 //! Hook points that are reached, and the consequences of what their hooks decide.
 //!
 //! ```text
-//!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
-//!  a turn, a merge    ─► its point has hooks? ─► an errand ─► yes: it goes on · no: it is held, with the reason
+//!  something happened ─► its point has hooks? ─► a job ─► (nobody waits: a failure is told once a day)
+//!  a turn, a merge    ─► its point has hooks? ─► a job ─► yes: it goes on · no: it is held, with the reason
 //! ```
 
 use std::collections::VecDeque;
 
 use super::tell::marked;
-use crate::errand::{ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{Event, StampedEvent};
 use crate::hook::{self, HookLanding, HookPoint, HookSubject};
 use crate::incident::Subject;
 use crate::input::Input;
+use crate::job::{JobEvent, JobOutcome, Requester};
 use crate::notice::NoticeLevel;
 use crate::outside::one_line;
 use crate::project::ProjectEvent;
@@ -97,16 +97,11 @@ fn nobody_waits(project: &ProjectId, point: HookPoint) -> Requester {
 }
 
 /// Passes the decision of hooks to what waits for it.
-pub(super) fn answered(
-    state: &State,
-    requester: &Requester,
-    event: &ErrandEvent,
-    then: &mut VecDeque<Input>,
-) {
+pub(super) fn answered(state: &State, requester: &Requester, event: &JobEvent, then: &mut VecDeque<Input>) {
     let objection = match event {
-        ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
+        JobEvent::Done { outcome: JobOutcome::Refused { why }, .. } => Some(why.clone()),
         // A hook that could not run has not agreed.
-        ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
+        JobEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
         _ => None,
     };
     match requester {

@@ -1,14 +1,14 @@
-//! Consequences of the events of an incident: messages, notices and errands.
+//! Consequences of the events of an incident: messages, notices and jobs.
 
 use std::collections::VecDeque;
 
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::errand::{IncidentReaction, JobOrder, ReactionRound, Requester};
 use crate::incident::{
     EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentKey, ProblemId, Subject,
 };
 use crate::input::Input;
+use crate::job::{IncidentReaction, JobOrder, ReactionRound, Requester};
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
 use crate::pull::Pull;

@@ -1,10 +1,10 @@
 //! Consequences of events. The one place where one part of the state moves another.
 
 mod base;
-mod errand;
 mod forecast;
 mod hooks;
 mod incident;
+mod job;
 mod limits;
 mod policy;
 mod pull;
@@ -14,18 +14,17 @@ mod tell;
 
 use std::collections::VecDeque;
 
-use crate::assign;
-use crate::errand::JobOrder;
 use crate::event::{Event, HostEvent, StampedEvent};
 use crate::incident::Subject;
 use crate::input::Input;
+use crate::job::JobOrder;
 use crate::notice::NoticeLevel;
 use crate::outside::shortened;
 use crate::project::{ProjectEvent, ProjectInput};
 use crate::session::{Phase, SessionInput, SessionRole};
 use crate::state::State;
 use crate::task::TaskEvent;
-use crate::{ProjectId, Timestamp, work};
+use crate::{ProjectId, Timestamp, assign, work};
 
 /// Adds the inputs that follow from an event, given the state after it.
 pub(crate) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<Input>) {
@@ -93,7 +92,7 @@ pub(crate) fn follow(state: &State, stamped: &StampedEvent, then: &mut VecDeque<
             );
             then.push_back(Input::notify(NoticeLevel::Warning, Subject::Host, key, text));
         }
-        Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
+        Event::Job(id, event) => job::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
     hooks::follow(state, stamped, then);
@@ -108,7 +107,7 @@ fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
     // An orchestrator is there for a person and does not count as work; a next task and an open change do.
     let at_work = state.live_in(id).any(|session| session.spec.role != SessionRole::Orchestrator);
     let unsettled = || {
-        let mut orders = state.errands.values().map(|errand| &errand.order);
+        let mut orders = state.jobs.values().map(|job| &job.order);
         orders.any(|order| matches!(order, JobOrder::Settle { pull, .. } if pull.project == *id))
     };
     let done =

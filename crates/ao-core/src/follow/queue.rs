@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::agent_of;
-use crate::errand::{JobOrder, Requester};
 use crate::incident::Subject;
 use crate::input::Input;
+use crate::job::{JobOrder, Requester};
 use crate::notice::NoticeLevel;
 use crate::outside::{QuotedKind, fenced, one_line};
 use crate::pull::{Mergeable, Pull, PullFacts, PullInput, PullState, TEXT_LIMIT};
@@ -29,7 +29,7 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
                 seen(known, facts)
             }));
         }
-        QueueEvent::InTheWay { pull, why, .. } => {
+        QueueEvent::InTheWay { pull, why, times, .. } if *times > 0 => {
             let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
             let base = base.map(Commit::as_str).unwrap_or_default();
             // Once for each tip of the base, regardless of the number of tries and the first entry.

@@ -3,12 +3,12 @@
 //! It holds the facts known at that moment and no secrets: no environment, no prompt, no log. Its fields are
 //! documented in `docs/hooks.md`. A field may be added, but none changes its meaning without a new version.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::HookPoint;
 use crate::outside::cut;
-use crate::pull::{AuthorStanding, CheckState, Pull, PullState, ReviewFacts, ReviewVerdict};
-use crate::session::{Session, SessionRole, StatusWord};
+use crate::pull::{CheckFacts, CheckState, Pull, PullState, ReviewFacts};
+use crate::session::Session;
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
@@ -26,13 +26,11 @@ pub struct HookSubject<'a> {
 }
 
 /// A merge that is about to be made, or was made.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct HookLanding<'a> {
     pub head: &'a Commit,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<&'a Commit>,
     /// The merge commit, once it is made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<&'a Commit>,
 }
 
@@ -49,198 +47,107 @@ pub fn document(
     let pull = about.pull.map(|pull| (pull, state.pulls.get(pull).map(|known| &**known)));
     let owner = pull.and_then(|(_, known)| known?.owner);
     let session = about.session.or(owner).and_then(|id| state.sessions.get(&id));
-    let document = Document {
-        version: VERSION,
-        id,
-        hook: point,
-        at,
-        project: ProjectPart {
-            name: project,
-            path: known.map(|known| known.config.path.as_str()),
-            default_branch: known.map(|known| known.config.default_branch.as_str()),
+    let mut document = json!({
+        "version": VERSION,
+        "id": id,
+        "hook": point,
+        "at": at,
+        "project": {
+            "name": project,
+            "path": known.map(|known| &known.config.path),
+            "defaultBranch": known.map(|known| &known.config.default_branch),
         },
-        session: session.map(|session| SessionPart::of(session, at)),
-        pull: pull.map(|(id, known)| PullPart::of(id, known)),
-        checks: pull.and_then(|(_, known)| known).map(checks).unwrap_or_default(),
-        review: about.review.map(ReviewPart::of),
-        merge: about.merge,
+    });
+    let mut add = |key: &str, part: Option<Value>| {
+        if let Some(part) = part {
+            document[key] = part;
+        }
     };
-    let mut text = serde_json::to_string_pretty(&document).expect("a document is plain data");
-    text.push('\n');
-    text
+    add("session", session.map(|session| session_part(session, at)));
+    add("pull", pull.map(|(id, known)| pull_part(id, known)));
+    let checks: Option<Vec<Value>> =
+        pull.and_then(|(_, known)| Some(known?.facts.checks.iter().map(check_part).collect()));
+    add("checks", checks.filter(|checks| !checks.is_empty()).map(Value::Array));
+    add("review", about.review.map(review_part));
+    add("merge", about.merge.map(merge_part));
+    format!("{document:#}\n")
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    version: u32,
-    id: &'a str,
-    hook: HookPoint,
-    at: Timestamp,
-    project: ProjectPart<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<SessionPart<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pull: Option<PullPart<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checks: Vec<CheckPart<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review: Option<ReviewPart<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merge: Option<HookLanding<'a>>,
+fn session_part(session: &Session, at: Timestamp) -> Value {
+    let status = session.status(at);
+    json!({
+        "id": session.id,
+        "name": session.spec.name,
+        "title": session.spec.title,
+        "role": session.spec.role,
+        "branch": session.branch(),
+        "workspace": session.workspace.path(),
+        "agent": session.spec.agent.name,
+        "state": status.word,
+        "why": status.reason,
+        "issue": session.spec.task.as_ref().map(|task| &task.key),
+    })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProjectPart<'a> {
-    name: &'a ProjectId,
-    path: Option<&'a str>,
-    default_branch: Option<&'a str>,
+/// Describes a pull request; one that was not looked at yet has only its id and number.
+fn pull_part(id: &PullId, known: Option<&Pull>) -> Value {
+    let Some(Pull { facts, .. }) = known else { return json!({ "id": id, "number": id.number }) };
+    let state = match facts.state {
+        PullState::Open => "open",
+        PullState::Merged { .. } => "merged",
+        PullState::Closed => "closed",
+    };
+    json!({
+        "id": id,
+        "number": id.number,
+        "title": facts.title,
+        "url": facts.url,
+        "state": state,
+        "draft": facts.draft,
+        "author": facts.author.login,
+        "head": facts.head,
+        "headBranch": facts.head_branch,
+        "base": facts.base,
+        "baseBranch": facts.base_branch,
+        "labels": facts.labels,
+    })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SessionPart<'a> {
-    id: SessionId,
-    name: &'a str,
-    title: &'a str,
-    role: SessionRole,
-    branch: &'a str,
-    workspace: Option<&'a str>,
-    agent: &'a str,
-    state: StatusWord,
-    why: String,
-    issue: Option<&'a str>,
-}
-
-impl SessionPart<'_> {
-    fn of(session: &Session, at: Timestamp) -> SessionPart<'_> {
-        let status = session.status(at);
-        SessionPart {
-            id: session.id,
-            name: &session.spec.name,
-            title: &session.spec.title,
-            role: session.spec.role,
-            branch: session.branch(),
-            workspace: session.workspace.path(),
-            agent: &session.spec.agent.name,
-            state: status.word,
-            why: status.reason,
-            issue: session.spec.task.as_ref().map(|task| task.key.as_str()),
+fn check_part(check: &CheckFacts) -> Value {
+    let (state, excerpt, log) = match &check.state {
+        CheckState::Failed { excerpt, log, .. } => ("failed", Some(excerpt), log.as_ref()),
+        CheckState::Broken { why } => ("broken", Some(why), None),
+        CheckState::Pending => ("pending", None, None),
+        CheckState::Passed => ("passed", None, None),
+        CheckState::Skipped => ("skipped", None, None),
+    };
+    let mut part = json!({ "name": check.name, "state": state, "required": check.required });
+    let excerpt = excerpt.map(|text| cut(text, TEXT));
+    for (key, text) in [("run", check.run.as_ref()), ("excerpt", excerpt.as_ref()), ("log", log)] {
+        if let Some(text) = text {
+            part[key] = json!(text);
         }
     }
+    part
 }
 
-/// A pull request; only its number if it is over and was not ours.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PullPart<'a> {
-    id: &'a PullId,
-    number: u64,
-    #[serde(flatten)]
-    known: Option<PullFactsPart<'a>>,
+fn review_part(review: &ReviewFacts) -> Value {
+    json!({
+        "id": review.id,
+        "author": review.author.login,
+        "standing": review.author.standing,
+        "verdict": review.verdict,
+        "commit": review.commit,
+        "body": cut(&review.body, TEXT),
+    })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PullFactsPart<'a> {
-    title: &'a str,
-    url: &'a str,
-    state: &'static str,
-    draft: bool,
-    author: &'a str,
-    head: &'a Commit,
-    head_branch: &'a str,
-    base: &'a Commit,
-    base_branch: &'a str,
-    labels: Vec<&'a str>,
-}
-
-impl PullPart<'_> {
-    fn of<'a>(id: &'a PullId, known: Option<&'a Pull>) -> PullPart<'a> {
-        let known = known.map(|pull| PullFactsPart {
-            title: &pull.facts.title,
-            url: &pull.facts.url,
-            state: match pull.facts.state {
-                PullState::Open => "open",
-                PullState::Merged { .. } => "merged",
-                PullState::Closed => "closed",
-            },
-            draft: pull.facts.draft,
-            author: &pull.facts.author.login,
-            head: &pull.facts.head,
-            head_branch: &pull.facts.head_branch,
-            base: &pull.facts.base,
-            base_branch: &pull.facts.base_branch,
-            labels: pull.facts.labels.iter().map(String::as_str).collect(),
-        });
-        PullPart { id, number: id.number, known }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CheckPart<'a> {
-    name: &'a str,
-    state: &'static str,
-    required: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    excerpt: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log: Option<&'a str>,
-}
-
-fn checks(pull: &Pull) -> Vec<CheckPart<'_>> {
-    let part = |check: &'_ crate::pull::CheckFacts| match &check.state {
-        CheckState::Failed { excerpt, .. } => ("failed", Some(cut(excerpt, TEXT))),
-        CheckState::Broken { why } => ("broken", Some(cut(why, TEXT))),
-        CheckState::Pending => ("pending", None),
-        CheckState::Passed => ("passed", None),
-        CheckState::Skipped => ("skipped", None),
-    };
-    pull.facts
-        .checks
-        .iter()
-        .map(|check| {
-            let (state, excerpt) = part(check);
-            let log = match &check.state {
-                CheckState::Failed { log, .. } => log.as_deref(),
-                _ => None,
-            };
-            CheckPart {
-                name: &check.name,
-                state,
-                required: check.required,
-                run: check.run.as_deref(),
-                excerpt,
-                log,
-            }
-        })
-        .collect()
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReviewPart<'a> {
-    id: &'a str,
-    author: &'a str,
-    standing: AuthorStanding,
-    verdict: ReviewVerdict,
-    commit: &'a Commit,
-    body: String,
-}
-
-impl ReviewPart<'_> {
-    fn of(review: &ReviewFacts) -> ReviewPart<'_> {
-        ReviewPart {
-            id: &review.id,
-            author: &review.author.login,
-            standing: review.author.standing,
-            verdict: review.verdict,
-            commit: &review.commit,
-            body: cut(&review.body, TEXT),
+fn merge_part(merge: HookLanding<'_>) -> Value {
+    let mut part = json!({ "head": merge.head });
+    for (key, commit) in [("base", merge.base), ("commit", merge.commit)] {
+        if let Some(commit) = commit {
+            part[key] = json!(commit);
         }
     }
+    part
 }

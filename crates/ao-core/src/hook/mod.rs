@@ -5,14 +5,13 @@
 
 mod document;
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::{JobOrder, Requester};
 use crate::input::Input;
+use crate::job::{JobOrder, Requester};
 use crate::session::Session;
 use crate::state::State;
 use crate::text::word_enum;
@@ -141,10 +140,4 @@ pub(crate) fn wanted(
     let order =
         Box::new(JobOrder::Hook { project: project.clone(), session: about.session, point, hooks, document });
     Some(Input::Order { key, order, requester })
-}
-
-impl fmt::Display for HookPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
 }

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::id::stored_as_text;
 
 /// The kind of an incident; reactions are configured by its name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum IncidentKind {
     CiFailed,
     ChangesRequested,
@@ -138,17 +141,7 @@ impl FromStr for IncidentKind {
     }
 }
 
-impl Serialize for IncidentKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
-impl<'de> Deserialize<'de> for IncidentKind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IncidentKind, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+stored_as_text!(IncidentKind);
 
 #[cfg(test)]
 mod tests {

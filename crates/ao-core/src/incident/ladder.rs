@@ -86,11 +86,11 @@ pub(crate) fn decide(
         },
         // Another level was asked meanwhile.
         (Some(_), I::NotHeard { .. }) => vec![],
-        (Some(incident), I::Errand { round, result }) if incident.awaits(&round) => {
-            errand(incident, context, result)
+        (Some(incident), I::Job { round, result }) if incident.awaits(&round) => {
+            job(incident, context, result)
         }
         // A stale result of an earlier round.
-        (Some(_), I::Errand { .. }) => vec![],
+        (Some(_), I::Job { .. }) => vec![],
         (Some(incident), I::Addressed { commit }) => match &incident.acted_on {
             Some(told) if incident.answered.as_ref() != Some(told) => {
                 vec![E::Answered { revision: told.clone(), commit }]
@@ -246,8 +246,8 @@ fn next_rung(incident: &Incident, context: &IncidentContext<'_>) -> Vec<Incident
     }
 }
 
-/// Returns the events that the outcome of an errand leads to.
-fn errand(
+/// Returns the events that the outcome of a job leads to.
+fn job(
     incident: &Incident,
     context: &IncidentContext<'_>,
     result: Result<String, String>,
@@ -256,7 +256,7 @@ fn errand(
     let action = action_for(incident, context);
     let due = context.now + context.reaction.escalate_after;
     let acted = incident.level == EscalationLevel::Agent && incident.acted > 0 && incident.absent.is_none();
-    let by_errand = matches!(
+    let by_job = matches!(
         action,
         ReactionAction::SpawnAgent
             | ReactionAction::RerunChecks
@@ -264,7 +264,7 @@ fn errand(
             | ReactionAction::Run
     );
     match result {
-        Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
+        Ok(said) if acted && by_job && !said.trim().is_empty() => vec![E::Noted { said }],
         Ok(_) => vec![],
         // The check in doubt cannot be run again; the base may still be at fault.
         Err(why)
@@ -307,7 +307,7 @@ fn errand(
             events.extend(act(&told, context));
             events
         }
-        Err(why) if acted && by_errand => {
+        Err(why) if acted && by_job => {
             let what = match action {
                 ReactionAction::SpawnAgent => "no agent could be started",
                 ReactionAction::RerunChecks => "the checks could not be run again",
@@ -373,9 +373,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::errand::ReactionRound;
     use crate::incident::context::IncidentHelpers;
     use crate::incident::{IncidentKind, ObservedProblem, ProblemId, Subject};
+    use crate::job::ReactionRound;
     use crate::reaction::Reaction;
     use crate::settings::DaemonSettings;
     use crate::{ProjectId, PullId};
@@ -467,11 +467,11 @@ mod tests {
     }
 
     #[test]
-    fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
+    fn a_job_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
         let round = || ReactionRound { opened: Timestamp(0), revision: None, acted: None };
-        let errand = |result| IncidentInput::Errand { round: round(), result };
-        let failed = || vec![(0, problem("1")), (5, errand(Err("no".into())))];
-        let done = || vec![(0, problem("1")), (5, errand(Ok("yes".into())))];
+        let job = |result| IncidentInput::Job { round: round(), result };
+        let failed = || vec![(0, problem("1")), (5, job(Err("no".into())))];
+        let done = || vec![(0, problem("1")), (5, job(Ok("yes".into())))];
         for (action, helpers, inputs, expected) in [
             (ReactionAction::Run, ALL, failed(), "opened run orchestrator"),
             (ReactionAction::Run, AGENT, failed(), "opened run person"),
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn the_late_word_about_an_earlier_round_means_nothing() {
-        let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Errand {
+        let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Job {
             round: ReactionRound { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted },
             result: Err("no".into()),
         };

@@ -24,7 +24,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::errand::ReactionRound;
+use crate::job::ReactionRound;
 use crate::keyed::Keyed;
 use crate::reaction::ReactionAction;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
@@ -82,7 +82,7 @@ pub struct Incident {
     pub doubted: Option<Timestamp>,
     /// The revision on which the doubt was resolved.
     pub believed: Option<String>,
-    /// Remark beside the details: the result of the doubts, or of an errand.
+    /// Remark beside the details: the result of the doubts, or of a job.
     pub remark: String,
     /// The heads at which the agent got a message about it: the attempted fixes.
     pub tried: Vec<AttemptedFix>,
@@ -129,8 +129,8 @@ pub enum IncidentInput {
         by: EscalationLevel,
         why: String,
     },
-    /// An errand that it requested was done or failed, with a remark.
-    Errand { round: ReactionRound, result: Result<String, String> },
+    /// A job that it requested was done or failed, with a remark.
+    Job { round: ReactionRound, result: Result<String, String> },
     /// The head has moved since its agent got the message.
     Addressed { commit: Commit },
     /// Its subject is gone.

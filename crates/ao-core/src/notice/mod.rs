@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::incident::{IncidentKey, IncidentKind, Subject};
-use crate::session;
 use crate::state::State;
 use crate::text::word_enum;
-use crate::{Moment, NoticeId, ProjectId, Timestamp};
+use crate::{Moment, NoticeId, ProjectId, Timestamp, session};
 
 /// The factor on the number of tries for a channel that names the time of its next try.
 const PATIENT: u32 = 20;

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{JudgedPull, MergeRule, MergeVerdict, Policy, RuleVerdict, judge};
-use crate::Timestamp;
 use crate::incident::{IncidentKey, IncidentKind, ObservedProblem, ProblemId, Subject};
 use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull, PullState};
 use crate::reaction::{Reaction, ReactionAction, ReactionPatch};
 use crate::state::State;
-use crate::work;
+use crate::{Timestamp, work};
 
 impl State {
     /// Judges a pull request by the policy of its project.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
 use super::{MergeRule, Policy, people, rules};
 use crate::Timestamp;
 use crate::pull::{Pull, PullMaker};
@@ -23,7 +21,7 @@ pub struct JudgedPull<'a> {
 }
 
 /// The result of each rule for the current head of a pull request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeVerdict {
     pub rules: Vec<RuleVerdict>,
     /// The policy's own choice of automatic merges; if absent, the reactions decide. Not a rule: a person may merge
@@ -32,7 +30,7 @@ pub struct MergeVerdict {
 }
 
 /// The result of one rule, with its evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleVerdict {
     pub rule: MergeRule,
     pub holds: bool,

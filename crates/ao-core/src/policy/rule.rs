@@ -1,7 +1,5 @@
 //! The rules that a pull request is judged by.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::text::word_enum;
@@ -55,11 +53,5 @@ impl MergeRule {
     pub fn is_met_by_review(self) -> bool {
         use MergeRule::{Approvals, Human, PolicyFile, Protected, Trust};
         matches!(self, Approvals | Human | Trust | PolicyFile | Protected)
-    }
-}
-
-impl fmt::Display for MergeRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }

@@ -1,11 +1,11 @@
 //! One complete look at a pull request, as a forge shows it. Plain data, into which every forge is translated.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::outside::{QuotedKind, bounded};
+use crate::text::word_enum;
 use crate::{Commit, Timestamp};
 
 /// Bytes of one text from outside that are kept. The log of a failed check is a file; this is what a message can carry.
@@ -79,18 +79,19 @@ pub struct AuthorFacts {
     pub standing: AuthorStanding,
 }
 
-/// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuthorStanding {
-    Owner,
-    Member,
-    Collaborator,
-    /// Another program that was given access on purpose.
-    Bot,
-    /// One of our own agents, or the daemon. Its text must never come back to it as news.
-    Agent,
-    Outsider,
+word_enum! {
+    /// The standing of an author. Judged by the adapter from permissions, never from how a login is spelled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum AuthorStanding {
+        Owner = "owner",
+        Member = "member",
+        Collaborator = "collaborator",
+        /// Another program that was given access on purpose.
+        Bot = "bot",
+        /// One of our own agents, or the daemon. Its text must never come back to it as news.
+        Agent = "agent",
+        Outsider = "outsider",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,19 +206,6 @@ impl AuthorStanding {
     /// Returns whether it is a person with rights in this repository.
     pub fn is_trusted_person(self) -> bool {
         matches!(self, AuthorStanding::Owner | AuthorStanding::Member | AuthorStanding::Collaborator)
-    }
-}
-
-impl fmt::Display for AuthorStanding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AuthorStanding::Owner => "owner",
-            AuthorStanding::Member => "member",
-            AuthorStanding::Collaborator => "collaborator",
-            AuthorStanding::Bot => "bot",
-            AuthorStanding::Agent => "agent",
-            AuthorStanding::Outsider => "outsider",
-        })
     }
 }
 

@@ -80,8 +80,7 @@ pub struct PullConflict {
 }
 
 /// Input for a pull request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PullInput {
     /// A look at the forge.
     Seen(Box<PullFacts>),

@@ -54,6 +54,7 @@ impl Project {
             | QueueInput::Tested { pull, .. }
             | QueueInput::Landed { pull, .. }
             | QueueInput::LandRefused { pull, .. }
+            | QueueInput::LandLimited { pull, .. }
             | QueueInput::Verdict { pull, .. }
             | QueueInput::EffectFailed { pull, .. } => {
                 vec![self.queue_with(pull).unwrap_or(&self.queue).clone()]

@@ -110,6 +110,11 @@ pub(crate) fn decide(
                 }
             }
         }
+        QueueInput::LandLimited { pull, head, base, after } => {
+            if let Some(lane) = in_landing(queue, pull, head).filter(|lane| lane.on == *base) {
+                steps.wait_for_limit(lane, *after);
+            }
+        }
         // Applies to this head only; the hooks were not asked about another one.
         QueueInput::Verdict { pull, head, objection } => {
             if let Some(entry) = queue.entry(pull).filter(|entry| entry.head == *head && !entry.cleared) {

@@ -102,7 +102,7 @@ pub struct QueueEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InTheWay {
     pub why: String,
-    /// The number of attempts that it blocked.
+    /// The number of attempts that it blocked; 0 for a rate limit of the forge, which passes by itself.
     pub times: u32,
     pub again_at: Timestamp,
 }
@@ -118,8 +118,7 @@ pub enum QueueWork {
 }
 
 /// An input of the queue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueInput {
     /// Adds an entry. An entry with the same head keeps its position, unless a priority other than 0 is given.
     Enqueue { pull: PullId, head: Commit, priority: i32 },
@@ -176,6 +175,8 @@ pub enum QueueInput {
         /// The reason is unrelated to the change.
         in_the_way: bool,
     },
+    /// The forge takes no call for a while.
+    LandLimited { pull: PullId, head: Commit, base: Commit, after: Duration },
     /// The hooks that may object were asked about a head.
     Verdict { pull: PullId, head: Commit, objection: Option<String> },
     /// The work itself broke, for reasons unrelated to the pull request. `tries` is that of the work, so that one
@@ -362,20 +363,8 @@ impl MergeQueue {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
     }
 
-    /// Returns whether the result of a test would still count, also while nothing new is started.
-    pub fn is_testing(
-        &self,
-        pull: &PullId,
-        head: &Commit,
-        base: &Commit,
-        ahead: &[LanePart],
-        checks: bool,
-    ) -> bool {
-        self.in_test(pull, head, base, ahead, checks).is_some()
-    }
-
-    /// Returns the lane that a test belongs to.
-    fn in_test(
+    /// Returns the lane that a test belongs to, if the result would still count, also while nothing new is started.
+    pub fn in_test(
         &self,
         pull: &PullId,
         head: &Commit,

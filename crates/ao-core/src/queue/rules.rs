@@ -43,6 +43,11 @@ impl MergeAbilities {
     pub const NONE: MergeAbilities =
         MergeAbilities { pins_head: false, pins_base: false, pins_tree: false, batches: false };
 
+    /// Returns the abilities, or `None` if all are there.
+    pub fn limits(self) -> Option<MergeAbilities> {
+        (self != MergeAbilities::ALL).then_some(self)
+    }
+
     /// Returns the reason why a merge is not possible there. Only a merge without checks can do without a test result,
     /// and so without the base and the tree that this is about.
     pub fn objection(self, checked: bool) -> Option<&'static str> {

@@ -1,5 +1,7 @@
 //! Carries out an input on the queue, step by step, up to the work that is due next.
 
+use std::time::Duration;
+
 use super::{
     AGAIN, AGAIN_AT_MOST, Lane, LanePart, LaneState, MAX_TRIES, MergeQueue, MergeRequest, QueueContext,
     QueueEntry, QueueEvent, QueueRejection, TestOutcome, evolve,
@@ -110,6 +112,16 @@ impl Steps {
         let after = AGAIN.saturating_mul(1 << (times - 1).min(8)).min(AGAIN_AT_MOST);
         let (why, again_at) = (bounded(QuotedKind::Log, why, TEXT_LIMIT), self.at + after);
         self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
+    }
+
+    /// Keeps a lane as it is until the forge takes calls again.
+    pub(super) fn wait_for_limit(&mut self, lane: &Lane, after: Duration) {
+        let Some(LanePart { pull, .. }) = lane.last().cloned() else { return };
+        let (why, again_at) = ("the forge's rate limit is reached".to_owned(), self.at + after);
+        match self.queue.request_of(lane) {
+            Some(_) => self.hold(&pull, format!("{why}; try again after {}", again_at.utc())),
+            None => self.tell(QueueEvent::InTheWay { pull, why, times: 0, again_at }),
+        }
     }
 
     /// Records that the work itself broke. A batch does not reveal the culprit, so each part is retried alone.

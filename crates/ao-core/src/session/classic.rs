@@ -1,12 +1,9 @@
 //! The four states that clients of the original know: working, waiting, idle, error.
 
-use serde::Serialize;
-
 use super::StatusWord;
 
 /// One of the four classic states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClassicState {
     /// The agent works, or `ao` is preparing it.
     Working,
@@ -19,30 +16,6 @@ pub enum ClassicState {
 }
 
 impl StatusWord {
-    /// Every state that a session can be in.
-    pub const ALL: [StatusWord; 17] = {
-        use StatusWord::*;
-        [
-            Queued,
-            SettingUp,
-            SetupFailed,
-            Starting,
-            Working,
-            Idle,
-            NeedsInput,
-            Blocked,
-            RateLimited,
-            Unknown,
-            Capped,
-            Paused,
-            Retrying,
-            Exited,
-            Stopping,
-            Stopped,
-            Merged,
-        ]
-    };
-
     /// Returns the classic state.
     pub fn classic(self) -> ClassicState {
         use StatusWord::*;
@@ -64,11 +37,6 @@ impl StatusWord {
         }
     }
 
-    /// Returns the name under which it is stored and sent.
-    pub fn word(self) -> String {
-        crate::text::word(&self)
-    }
-
     /// Parses a name.
     pub fn of_word(word: &str) -> Option<StatusWord> {
         StatusWord::ALL.into_iter().find(|state| state.word() == word)
@@ -82,8 +50,8 @@ mod tests {
     #[test]
     fn every_state_is_one_of_the_four_and_is_found_by_its_own_word() {
         for state in StatusWord::ALL {
-            assert_eq!(StatusWord::of_word(&state.word()), Some(state));
-            assert!(state.is_meant_by(&state.word()));
+            assert_eq!(StatusWord::of_word(state.word()), Some(state));
+            assert!(state.is_meant_by(state.word()));
             let (waiting, error) = (state.is_meant_by("waiting"), state.is_meant_by("error"));
             assert!(!(waiting && error), "{state:?}");
             assert_eq!(waiting, state.classic() == ClassicState::Waiting);

@@ -12,37 +12,38 @@ use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
 use crate::outside::one_line;
 use crate::reaction::threshold;
 use crate::state::State;
-use crate::text::beginning;
+use crate::text::{beginning, word_enum};
 
 /// Length of the last reply in a status.
 const REPLY_SHOWN: usize = 200;
 
-/// The state of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StatusWord {
-    Queued,
-    SettingUp,
-    SetupFailed,
-    Starting,
-    Working,
-    Idle,
-    NeedsInput,
-    Blocked,
-    RateLimited,
-    Unknown,
-    /// A budget is spent.
-    Capped,
-    Paused,
-    Retrying,
-    Exited,
-    Stopping,
-    Stopped,
-    Merged,
+word_enum! {
+    /// The state of a session.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum StatusWord {
+        Queued = "queued",
+        SettingUp = "setting_up",
+        SetupFailed = "setup_failed",
+        Starting = "starting",
+        Working = "working",
+        Idle = "idle",
+        NeedsInput = "needs_input",
+        Blocked = "blocked",
+        RateLimited = "rate_limited",
+        Unknown = "unknown",
+        /// A budget is spent.
+        Capped = "capped",
+        Paused = "paused",
+        Retrying = "retrying",
+        Exited = "exited",
+        Stopping = "stopping",
+        Stopped = "stopped",
+        Merged = "merged",
+    }
 }
 
 /// Status of a session, and the reason for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusReport {
     pub word: StatusWord,
     pub reason: String,

@@ -11,7 +11,7 @@ use crate::incident::{self, Incident, IncidentKey, Subject};
 use crate::reaction::ConditionJudge;
 use crate::refusal::Refusal;
 use crate::session::{self, Session};
-use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
+use crate::{ConversationId, JobId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// The time within which the next limit of an account counts as repeated.
 const IN_A_ROW: Duration = Duration::from_secs(3600);
@@ -177,8 +177,8 @@ impl State {
         NoticeId(self.next_notice.saturating_add(1))
     }
 
-    pub(crate) fn next_errand(&self) -> ErrandId {
-        ErrandId(self.next_errand.saturating_add(1))
+    pub(crate) fn next_job(&self) -> JobId {
+        JobId(self.next_job.saturating_add(1))
     }
 
     /// Returns true if a budget that the session shares is one of time.
@@ -191,9 +191,9 @@ impl State {
         self.index.notices.get(key).into_iter().flatten().copied()
     }
 
-    /// Returns true if an errand with this key is open.
+    /// Returns true if a job with this key is open.
     pub(crate) fn is_ordered(&self, key: &str) -> bool {
-        self.index.errands.contains_key(key)
+        self.index.jobs.contains_key(key)
     }
 
     pub(crate) fn judge(&self) -> ConditionJudge {

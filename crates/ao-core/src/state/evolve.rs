@@ -6,16 +6,15 @@ use super::index::{IndexFootprint, release};
 use super::timers::StateTimer;
 use super::{LimitsSeen, State, UnassignedTask, counts_time, idle_after};
 use crate::budget::{self, BudgetEvent, BudgetScope, UsageTotal};
-use crate::digest;
-use crate::errand::{self, ErrandEvent, ErrandOutcome, Requester};
 use crate::event::{AccountEvent, Event, HostEvent, StampedEvent};
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
+use crate::job::{self, JobEvent, JobOutcome, Requester};
 use crate::notice::{self, NoticeEvent};
 use crate::project::{Project, ProjectEvent};
 use crate::pull::{self, PullEvent};
 use crate::session::{self, Session, SessionEvent};
 use crate::task::TaskEvent;
-use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{JobId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp, digest};
 
 /// Number of keys of past notices that are remembered, so that each is sent once.
 const NOTICE_KEYS: usize = 1024;
@@ -81,7 +80,7 @@ impl State {
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
             Event::Notice(id, event) => self.evolve_notice(*id, event, at),
-            Event::Errand(id, event) => self.evolve_errand(*id, event, at),
+            Event::Job(id, event) => self.evolve_job(*id, event, at),
             Event::Budget(budget, event) => self.evolve_budget(budget, event, at),
         }
     }
@@ -383,33 +382,32 @@ impl State {
         }
     }
 
-    fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
-        if let ErrandEvent::Failed { requester: Requester::Task(task), why }
-        | ErrandEvent::Done { requester: Requester::Task(task), outcome: ErrandOutcome::Refused { why } } =
-            event
+    fn evolve_job(&mut self, id: JobId, event: &JobEvent, at: Timestamp) {
+        if let JobEvent::Failed { requester: Requester::Task(task), why }
+        | JobEvent::Done { requester: Requester::Task(task), outcome: JobOutcome::Refused { why } } = event
             && self.tasks.contains_key(task)
         {
             self.unassigned.insert(task.clone(), UnassignedTask { why: why.clone(), at });
         }
         match event {
-            ErrandEvent::Wanted { errand } => {
-                self.next_errand = self.next_errand.max(id.0);
-                self.index.errands.insert(errand.key.clone(), id);
-                self.errands.insert(id, (**errand).clone());
+            JobEvent::Wanted { job } => {
+                self.next_job = self.next_job.max(id.0);
+                self.index.jobs.insert(job.key.clone(), id);
+                self.jobs.insert(id, (**job).clone());
             }
-            ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {
-                if let Some(errand) = self.errands.remove(&id)
-                    && self.index.errands.get(&errand.key) == Some(&id)
+            JobEvent::Done { .. } | JobEvent::Failed { .. } => {
+                if let Some(job) = self.jobs.remove(&id)
+                    && self.index.jobs.get(&job.key) == Some(&id)
                 {
-                    self.index.errands.remove(&errand.key);
+                    self.index.jobs.remove(&job.key);
                 }
-                self.index.timers.set(StateTimer::Errand(id), None);
+                self.index.timers.set(StateTimer::Job(id), None);
             }
-            ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
-                if let Some(errand) = self.errands.get_mut(&id) {
-                    errand::evolve(errand, event);
-                    let due = errand.again_at;
-                    self.index.timers.set(StateTimer::Errand(id), due);
+            JobEvent::Delayed { .. } | JobEvent::Retried {} => {
+                if let Some(job) = self.jobs.get_mut(&id) {
+                    job::evolve(job, event);
+                    let due = job.again_at;
+                    self.index.timers.set(StateTimer::Job(id), due);
                 }
             }
         }

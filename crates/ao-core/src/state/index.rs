@@ -7,7 +7,7 @@ use super::timers::TimerSet;
 use crate::budget::BudgetScope;
 use crate::incident::IncidentKey;
 use crate::session::{Phase, Session, SessionEvent, SessionRole};
-use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
+use crate::{ConversationId, JobId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// The indexes. Derived, so they are left out of snapshots and built anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,7 +25,7 @@ pub(super) struct StateIndex {
     /// Notices of each incident that are not sent yet.
     pub(super) notices: BTreeMap<IncidentKey, BTreeSet<NoticeId>>,
     /// Open jobs by their keys.
-    pub(super) errands: BTreeMap<String, ErrandId>,
+    pub(super) jobs: BTreeMap<String, JobId>,
     /// Sessions that wait for a slot, in the order they get one.
     pub(super) waiting: BTreeMap<ProjectId, BTreeSet<QueuePosition>>,
     /// Sessions that may give up their slots.

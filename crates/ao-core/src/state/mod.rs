@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{BudgetScope, BudgetUsage};
 use crate::digest::DailyTally;
-use crate::errand::Errand;
 use crate::incident::{Incident, IncidentKey, IncidentKind};
+use crate::job::Job;
 use crate::notice::{ChannelRecord, Notice};
 use crate::project::Project;
 use crate::pull::Pull;
@@ -23,7 +23,7 @@ use crate::reaction::{ConditionJudge, IDLE_AFTER, threshold};
 use crate::session::Session;
 use crate::settings::DaemonSettings;
 use crate::task::Task;
-use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, JobId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use index::QueuePosition;
 use index::{IndexFootprint, StateIndex};
@@ -49,7 +49,7 @@ pub struct State {
     pub notices: BTreeMap<NoticeId, Notice>,
     /// Last results of the channels.
     pub channels: BTreeMap<String, ChannelRecord>,
-    pub errands: BTreeMap<ErrandId, Errand>,
+    pub jobs: BTreeMap<JobId, Job>,
     /// Accounts that may not be used, with the end of their limit.
     pub accounts: BTreeMap<String, Timestamp>,
     /// Limits in a row of each account, and the end of the last one.
@@ -68,7 +68,7 @@ pub struct State {
     pub strays: BTreeSet<(SessionId, Attempt, String)>,
     notice_keys: VecDeque<String>,
     next_notice: u64,
-    next_errand: u64,
+    next_job: u64,
     #[serde(skip)]
     judge: ConditionJudge,
     #[serde(skip)]
@@ -125,7 +125,7 @@ impl State {
             let counts = counts_time(&self.settings, &self.projects, session);
             self.index.timers.set(StateTimer::Session(*id), session.due(&self.settings, idle_after, counts));
         }
-        self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
+        self.index.jobs = self.jobs.iter().map(|(id, job)| (job.key.clone(), *id)).collect();
         self.index.told = self.notice_keys.iter().cloned().collect();
         for (id, notice) in &self.notices {
             if let Some(key) = &notice.incident {
@@ -139,7 +139,7 @@ impl State {
             .values()
             .map(|incident| (StateTimer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (StateTimer::Notice(notice.id), notice.due())))
-            .chain(self.errands.values().map(|errand| (StateTimer::Errand(errand.id), errand.again_at)))
+            .chain(self.jobs.values().map(|job| (StateTimer::Job(job.id), job.again_at)))
             .chain(
                 self.budget_usage
                     .iter()

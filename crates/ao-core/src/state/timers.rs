@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::budget::BudgetScope;
 use crate::incident::IncidentKey;
-use crate::{ErrandId, NoticeId, ProjectId, SessionId, Timestamp};
+use crate::{JobId, NoticeId, ProjectId, SessionId, Timestamp};
 
 /// The owner of a timer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,7 @@ pub(crate) enum StateTimer {
     Session(SessionId),
     Incident(IncidentKey),
     Notice(NoticeId),
-    Errand(ErrandId),
+    Job(JobId),
     Budget(BudgetScope),
     Account(String),
     /// A freeze of a project begins or ends.

@@ -12,8 +12,6 @@ mod pull;
 mod session;
 mod waiters;
 
-use serde::Serialize;
-
 use crate::incident::{IncidentKey, IncidentKind, ProblemId, Subject};
 use crate::pull::{ChecksVerdict, Pull};
 use crate::session::Session;
@@ -23,8 +21,7 @@ use crate::{ProjectId, PullId, Timestamp};
 pub(crate) use waiters::Waiters;
 
 /// The party that acts next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WorkTurn {
     /// A person.
     You,
@@ -41,8 +38,7 @@ pub enum WorkTurn {
 }
 
 /// The stage that a piece of work has reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WorkStage {
     // Without a pull request, or regardless of it.
     Queued,
@@ -96,8 +92,7 @@ pub struct NextStep {
 }
 
 /// A summary of the checks of a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckSummary {
     Green,
     Red,
@@ -109,8 +104,7 @@ pub enum CheckSummary {
 }
 
 /// A summary of the reviews of a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewSummary {
     /// A person has to review it.
     Waiting,

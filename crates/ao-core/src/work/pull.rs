@@ -78,6 +78,10 @@ impl Place<'_> {
             return Some(self.step(WorkTurn::Queue, WorkStage::MergeQueue, "is being merged"));
         }
         if let Some(way) = &entry.in_the_way {
+            if way.times == 0 {
+                let says = format!("is tested and waits to land: {}", way.why);
+                return Some(self.step(WorkTurn::Wait, WorkStage::MergeQueue, says));
+            }
             let says = format!("is tested and cannot land: {}", said(&way.why));
             let step = self.step(WorkTurn::You, WorkStage::Decision, says);
             return Some(NextStep { command: Some("ao queue list".into()), ..step });

@@ -3,8 +3,8 @@
 use ao_core::advise::{AdviceItem, AdviceKind, advise};
 use ao_core::assign::AutoAssign;
 use ao_core::budget::UsageTotal;
-use ao_core::errand::{ErrandOutcome, JobOrder};
 use ao_core::evidence::SignalSource;
+use ao_core::job::{JobOrder, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
     AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullFacts, PullInput, ReviewFacts, ReviewVerdict,
@@ -127,11 +127,11 @@ fn a_red_base_and_a_failure_that_was_chance_are_named() {
     let mut desk = Desk::new();
     with_pull(&mut desk);
     look(&mut desk, pull(), red("sig"), |_| {});
-    desk.run_errands(|order| match order {
+    desk.run_jobs(|order| match order {
         JobOrder::CheckBase { .. } => {
-            Ok(ErrandOutcome::BaseRed { signature: "sig".into(), excerpt: "assertion".into() })
+            Ok(JobOutcome::BaseRed { signature: "sig".into(), excerpt: "assertion".into() })
         }
-        _ => Ok(ErrandOutcome::Done { said: String::new() }),
+        _ => Ok(JobOutcome::Done { said: String::new() }),
     });
     let found = told(&desk);
     let red =

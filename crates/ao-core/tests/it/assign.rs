@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::assign::{AutoAssign, SpecialistAgent, task_obstacle};
-use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::input::SpawnRequest;
+use ao_core::job::{JobInput, JobOrder, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::schedule::{Obstacle, obstacle};
@@ -73,7 +73,7 @@ fn see(desk: &mut Desk, id: &TaskId, change: impl FnOnce(&mut TaskFacts)) {
 
 /// What is to be begun, and by whom.
 pub(crate) fn ordered(state: &State) -> Vec<(String, Option<String>)> {
-    let orders = state.errands.values().map(|errand| &errand.order);
+    let orders = state.jobs.values().map(|job| &job.order);
     orders
         .filter_map(|order| match order {
             JobOrder::Assign { task, agent, .. } => Some((task.key.clone(), agent.clone())),
@@ -85,8 +85,8 @@ pub(crate) fn ordered(state: &State) -> Vec<(String, Option<String>)> {
 /// Does what the daemon does: makes the sessions that are ordered.
 pub(crate) fn begin(desk: &mut Desk) -> Vec<SessionId> {
     let mut made = Vec::new();
-    while let Some(errand) = desk.state.errands.values().next().cloned() {
-        let JobOrder::Assign { task, agent, .. } = &errand.order else { panic!("{errand:?}") };
+    while let Some(job) = desk.state.jobs.values().next().cloned() {
+        let JobOrder::Assign { task, agent, .. } = &job.order else { panic!("{job:?}") };
         // The daemon reads the task again, and finds it closed.
         if let Some(facts) = desk.state.tasks.get(task) {
             let mut order: SpawnRequest = request(&task.key, TYPED);
@@ -97,11 +97,8 @@ pub(crate) fn begin(desk: &mut Desk) -> Vec<SessionId> {
             let events = desk.take(Input::Spawn(Box::new(order)));
             made.extend(events.iter().find_map(ao_core::Event::session));
         }
-        let outcome = ErrandOutcome::Done { said: "begun".into() };
-        desk.take(Input::Errand {
-            errand: errand.id,
-            input: ErrandInput::Done { tries: errand.tries, outcome },
-        });
+        let outcome = JobOutcome::Done { said: "begun".into() };
+        desk.take(Input::Job { job: job.id, input: JobInput::Done { tries: job.tries, outcome } });
     }
     made
 }
@@ -229,7 +226,7 @@ fn what_nobody_can_be_given_to_is_told_once_and_tried_again_when_something_chang
     let mut desk = picking(caps(4), |_| {});
     desk.task("1", &[], false);
     let fail = |desk: &mut Desk| {
-        let orders = desk.run_errands(|_| Err("the agent is not installed".into()));
+        let orders = desk.run_jobs(|_| Err("the agent is not installed".into()));
         assert_eq!(orders.len(), 1, "{orders:?}");
     };
     fail(&mut desk);

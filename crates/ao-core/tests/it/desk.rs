@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ao_core::agent_report::AgentReport;
 use ao_core::budget::{SpendLimits, UsageTotal};
-use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::evidence::{AgentActivity, Confidence, Reading, Signal, SignalSource};
 use ao_core::incident::{IncidentKey, IncidentKind};
 use ao_core::input::SpawnRequest;
+use ao_core::job::{JobInput, JobOrder, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::reaction::ConditionJudge;
 use ao_core::session::{
@@ -238,20 +238,20 @@ impl Desk {
         self.take(Input::Task { task: task(key), facts: Box::new(facts) });
     }
 
-    /// Runs every errand that is wanted, and returns what was ordered.
-    pub(crate) fn run_errands(
+    /// Runs every job that is wanted, and returns what was ordered.
+    pub(crate) fn run_jobs(
         &mut self,
-        mut run: impl FnMut(&JobOrder) -> Result<ErrandOutcome, String>,
+        mut run: impl FnMut(&JobOrder) -> Result<JobOutcome, String>,
     ) -> Vec<JobOrder> {
         let mut ordered = Vec::new();
-        while let Some(errand) = self.state.errands.values().next().cloned() {
-            let tries = errand.tries;
-            let input = match run(&errand.order) {
-                Ok(outcome) => ErrandInput::Done { tries, outcome },
-                Err(why) => ErrandInput::Failed { tries, why, again: None },
+        while let Some(job) = self.state.jobs.values().next().cloned() {
+            let tries = job.tries;
+            let input = match run(&job.order) {
+                Ok(outcome) => JobInput::Done { tries, outcome },
+                Err(why) => JobInput::Failed { tries, why, again: None },
             };
-            ordered.push(errand.order);
-            self.take(Input::Errand { errand: errand.id, input });
+            ordered.push(job.order);
+            self.take(Input::Job { job: job.id, input });
         }
         ordered
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{ErrandOutcome, JobOrder};
 use ao_core::incident::{EscalationLevel, FailureDoubt, Incident, IncidentKind};
+use ao_core::job::{JobOrder, JobOutcome};
 use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::{Commit, Input, SessionId};
 
@@ -22,19 +22,19 @@ fn run(desk: &mut Desk, number: u32, check: CheckState) {
     look(desk, check, |facts| facts.checks[0].run = Some(number.to_string()));
 }
 
-fn green(_: &JobOrder) -> Result<ErrandOutcome, String> {
-    Ok(ErrandOutcome::Done { said: String::new() })
+fn green(_: &JobOrder) -> Result<JobOutcome, String> {
+    Ok(JobOutcome::Done { said: String::new() })
 }
 
 /// The re-run is begun, and the base passes.
-fn base_green(order: &JobOrder) -> Result<ErrandOutcome, String> {
+fn base_green(order: &JobOrder) -> Result<JobOutcome, String> {
     match order {
-        JobOrder::CheckBase { .. } => Ok(ErrandOutcome::BaseGreen {}),
+        JobOrder::CheckBase { .. } => Ok(JobOutcome::BaseGreen {}),
         other => green(other),
     }
 }
 
-fn base_red(order: &JobOrder) -> Result<ErrandOutcome, String> {
+fn base_red(order: &JobOrder) -> Result<JobOutcome, String> {
     match order {
         JobOrder::CheckBase { .. } => Ok(red_base()),
         other => green(other),
@@ -70,7 +70,7 @@ fn a_flake_that_passes_on_rerun_wakes_nobody_and_is_remembered() {
     run(&mut desk, 1, red("login"));
     assert!(untouched(&desk, session));
     // Both at once, to lose no time.
-    let orders = desk.run_errands(base_green);
+    let orders = desk.run_jobs(base_green);
     assert_eq!((orders.len(), reruns(&orders)), (2, vec![1]));
     run(&mut desk, 2, CheckState::Pending);
     desk.wait(600);
@@ -88,11 +88,11 @@ fn a_failure_that_fails_again_is_told_and_says_so() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_green);
+    desk.run_jobs(base_green);
     run(&mut desk, 2, red("login"));
     let text = desk.session(session).outbox.current.clone().expect("the agent is told").text;
     assert!(text.contains("It failed twice on the same commit."), "{text}");
-    assert_eq!(desk.run_errands(green), [], "nothing more is to be found out");
+    assert_eq!(desk.run_jobs(green), [], "nothing more is to be found out");
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn a_known_flake_is_run_more_often_before_it_is_believed() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_green);
+    desk.run_jobs(base_green);
     run(&mut desk, 2, CheckState::Passed);
     for (number, expected) in [(3, vec![2]), (4, vec![3])] {
         run(&mut desk, number, red("login"));
-        assert_eq!(reruns(&desk.run_errands(base_green)), expected);
+        assert_eq!(reruns(&desk.run_jobs(base_green)), expected);
         assert!(untouched(&desk, session));
     }
     run(&mut desk, 5, red("login"));
@@ -122,7 +122,7 @@ fn what_is_surely_no_chance_is_not_run_again() {
         *certain = true;
     }
     run(&mut desk, 1, sure);
-    let orders = desk.run_errands(base_green);
+    let orders = desk.run_jobs(base_green);
     assert!(matches!(&orders[..], [JobOrder::CheckBase { .. }]), "{orders:?}");
     assert!(!untouched(&desk, session), "the base is green, so it is told");
 }
@@ -132,7 +132,7 @@ fn a_rerun_that_does_not_come_or_cannot_be_begun_keeps_nobody_waiting_for_ever()
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_green);
+    desk.run_jobs(base_green);
     desk.wait(1700);
     assert!(untouched(&desk, session));
     desk.wait(200);
@@ -142,7 +142,7 @@ fn a_rerun_that_does_not_come_or_cannot_be_begun_keeps_nobody_waiting_for_ever()
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(|_| Err("this forge cannot".into()));
+    desk.run_jobs(|_| Err("this forge cannot".into()));
     let text = desk.session(session).outbox.current.clone().expect("the agent is told").text;
     assert!(text.contains("It could not be run again: this forge cannot."), "{text}");
     assert!(
@@ -157,7 +157,7 @@ fn a_red_base_holds_everybody_is_told_once_and_goes_on_when_it_is_green() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_red);
+    desk.run_jobs(base_red);
     assert_eq!(desk.told().len(), 1);
     assert!(desk.told()[0].contains("check `test` fails on `main` itself, at b0"), "{:?}", desk.told());
     run(&mut desk, 2, red("login"));
@@ -174,11 +174,11 @@ fn a_red_base_holds_everybody_is_told_once_and_goes_on_when_it_is_green() {
         });
     };
     moved(&mut desk, "b1");
-    assert_eq!(desk.run_errands(base_red).len(), 1);
+    assert_eq!(desk.run_jobs(base_red).len(), 1);
     desk.wait(100_000);
     assert_eq!(desk.told().len(), 1, "once");
     moved(&mut desk, "b2");
-    let orders = desk.run_errands(base_green);
+    let orders = desk.run_jobs(base_green);
     assert_eq!(reruns(&orders), [2], "it is run again rather than told");
     assert!(desk.session(session).outbox.is_empty());
     look(&mut desk, CheckState::Passed, |facts| facts.base = Commit::new("b2"));
@@ -192,12 +192,12 @@ fn a_failure_that_outlives_a_red_base_is_told() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_red);
+    desk.run_jobs(base_red);
     look(&mut desk, red("login"), |facts| {
         facts.checks[0].run = Some("1".into());
         facts.base = Commit::new("b1");
     });
-    desk.run_errands(base_green);
+    desk.run_jobs(base_green);
     look(&mut desk, red("login"), |facts| {
         facts.checks[0].run = Some("2".into());
         facts.base = Commit::new("b1");
@@ -207,7 +207,7 @@ fn a_failure_that_outlives_a_red_base_is_told() {
 
 #[test]
 fn a_base_that_moves_faster_than_it_is_checked_keeps_nobody_waiting() {
-    for (answer, told) in [(ErrandOutcome::BaseGreen {}, true), (red_base(), false)] {
+    for (answer, told) in [(JobOutcome::BaseGreen {}, true), (red_base(), false)] {
         let mut desk = Desk::new();
         let session = with_pull(&mut desk);
         run(&mut desk, 1, red("login"));
@@ -220,7 +220,7 @@ fn a_base_that_moves_faster_than_it_is_checked_keeps_nobody_waiting() {
         moved(&mut desk, "b1");
         moved(&mut desk, "b2");
         let mut asked = vec![];
-        desk.run_errands(|order| match order {
+        desk.run_jobs(|order| match order {
             JobOrder::CheckBase { commit, .. } => {
                 asked.push(commit.to_string());
                 // The answer is about where the base was when it was asked.
@@ -234,8 +234,8 @@ fn a_base_that_moves_faster_than_it_is_checked_keeps_nobody_waiting() {
     }
 }
 
-fn red_base() -> ErrandOutcome {
-    ErrandOutcome::BaseRed { signature: "login".into(), excerpt: "boom".into() }
+fn red_base() -> JobOutcome {
+    JobOutcome::BaseRed { signature: "login".into(), excerpt: "boom".into() }
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_base_that_turns_red_holds_also_what_was_told_before() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     run(&mut desk, 1, red("login"));
-    desk.run_errands(base_green);
+    desk.run_jobs(base_green);
     run(&mut desk, 2, red("login"));
     assert_eq!(listen(&mut desk, session), 1);
     // Another head fails on another base, and that base is found to be red.
@@ -252,7 +252,7 @@ fn a_base_that_turns_red_holds_also_what_was_told_before() {
         facts.checks[0].commit = Commit::new("c2");
         facts.base = Commit::new("b1");
     });
-    desk.run_errands(base_red);
+    desk.run_jobs(base_red);
     desk.wait(100_000);
     assert_eq!(listen(&mut desk, session), 0);
     assert_eq!(desk.told().len(), 1, "of the base alone: {:?}", desk.told());
@@ -270,7 +270,7 @@ fn the_same_failure_after_a_fix_says_what_was_tried() {
             facts.head_title = Some(title.into());
             facts.checks[0].commit = Commit::new(head);
         });
-        desk.run_errands(|_| Err("no runner".into()));
+        desk.run_jobs(|_| Err("no runner".into()));
         texts.push(desk.session(session).outbox.current.clone().expect("it is told").text);
         listen(&mut desk, session);
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Errand, ErrandInput, ErrandOutcome, JobOrder, Requester};
 use ao_core::hook::{Hook, HookPoint};
+use ao_core::job::{Job, JobInput, JobOrder, JobOutcome, Requester};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::SessionInput;
@@ -34,27 +34,27 @@ fn desk(points: &[HookPoint]) -> Desk {
 
 /// The hooks that are to be run now, as their points.
 fn open(desk: &Desk) -> Vec<String> {
-    let hook = |errand: &Errand| match &errand.order {
+    let hook = |job: &Job| match &job.order {
         JobOrder::Hook { point, session, .. } => {
             format!("{point} {}", session.map(|id| id.to_string()).unwrap_or_default())
         }
         other => panic!("{other:?} is no hook"),
     };
-    desk.state.errands.values().map(hook).collect()
+    desk.state.jobs.values().map(hook).collect()
 }
 
-fn answer(desk: &mut Desk, outcome: ErrandOutcome) {
-    let errand = desk.state.errands.values().next().expect("somebody is asked").clone();
-    let input = ErrandInput::Done { tries: errand.tries, outcome };
-    desk.take(Input::Errand { errand: errand.id, input });
+fn answer(desk: &mut Desk, outcome: JobOutcome) {
+    let job = desk.state.jobs.values().next().expect("somebody is asked").clone();
+    let input = JobInput::Done { tries: job.tries, outcome };
+    desk.take(Input::Job { job: job.id, input });
 }
 
-fn yes() -> ErrandOutcome {
-    ErrandOutcome::Done { said: String::new() }
+fn yes() -> JobOutcome {
+    JobOutcome::Done { said: String::new() }
 }
 
-fn no(why: &str) -> ErrandOutcome {
-    ErrandOutcome::Refused { why: why.into() }
+fn no(why: &str) -> JobOutcome {
+    JobOutcome::Refused { why: why.into() }
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn an_objection_holds_it_with_the_reason_and_resume_asks_again() {
 fn whoever_could_not_be_asked_has_not_agreed() {
     let mut desk = desk(&[HookPoint::BeforeAssign]);
     let session = desk.spawn("1");
-    let errand = desk.state.errands.values().next().unwrap().clone();
-    let input = ErrandInput::Failed { tries: 0, why: "no shell".into(), again: None };
-    desk.take(Input::Errand { errand: errand.id, input });
+    let job = desk.state.jobs.values().next().unwrap().clone();
+    let input = JobInput::Failed { tries: 0, why: "no shell".into(), again: None };
+    desk.take(Input::Job { job: job.id, input });
     assert!(desk.status(session).contains("it could not be run: no shell"), "{}", desk.status(session));
 }
 
@@ -105,10 +105,10 @@ fn a_job_is_not_retried_before_the_time_that_a_service_has_named() {
     for (least, wait) in [(Duration::ZERO, 1), (Duration::from_secs(900), 900)] {
         let mut desk = desk(&[HookPoint::BeforeAssign]);
         desk.spawn("1");
-        let errand = desk.state.errands.values().next().unwrap().clone();
-        let input = ErrandInput::Failed { tries: 0, why: "a limit".into(), again: Some(least) };
-        desk.take(Input::Errand { errand: errand.id, input });
-        let again_at = desk.state.errands[&errand.id].again_at;
+        let job = desk.state.jobs.values().next().unwrap().clone();
+        let input = JobInput::Failed { tries: 0, why: "a limit".into(), again: Some(least) };
+        desk.take(Input::Job { job: job.id, input });
+        let again_at = desk.state.jobs[&job.id].again_at;
         assert_eq!(again_at, Some(desk.now + Duration::from_secs(wait)));
     }
 }
@@ -158,8 +158,8 @@ fn points_of_a_session_are_reached_once_each() {
     answer(&mut desk, yes());
     desk.launch(session);
     assert_eq!(open(&desk), [format!("session-started {session}")]);
-    let errand = desk.state.errands.values().next().unwrap().clone();
-    let JobOrder::Hook { document, .. } = &errand.order else { panic!("{errand:?}") };
+    let job = desk.state.jobs.values().next().unwrap().clone();
+    let JobOrder::Hook { document, .. } = &job.order else { panic!("{job:?}") };
     let document: serde_json::Value = serde_json::from_str(document).unwrap();
     assert_eq!(document["version"], 1);
     assert_eq!(document["hook"], "session-started");
@@ -207,9 +207,9 @@ fn a_failing_hook_that_may_not_object_is_told_once_a_day() {
 fn a_question_without_an_answer_is_wanted_again_after_a_restart() {
     let mut desk = desk(&[HookPoint::BeforeAssign]);
     let session = desk.spawn("1");
-    let errand = desk.state.errands.values().next().unwrap().clone();
-    assert_eq!(errand.requester, Requester::Assign(session));
+    let job = desk.state.jobs.values().next().unwrap().clone();
+    assert_eq!(job.requester, Requester::Assign(session));
     let again = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
-    let wanted = wants(&again, &Scope::Errand(errand.id));
-    assert_eq!(wanted, [Effect::RunErrand { errand: Box::new(errand) }]);
+    let wanted = wants(&again, &Scope::Job(job.id));
+    assert_eq!(wanted, [Effect::RunJob { job: Box::new(job) }]);
 }

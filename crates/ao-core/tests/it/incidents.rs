@@ -66,7 +66,7 @@ fn seen(desk: &mut Desk, head: &str, check: CheckState) {
     let facts = facts(desk, head, check);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(facts)) });
     // Here nothing can be run again, and no base can be asked.
-    desk.run_errands(|_| Err("there is no runner".into()));
+    desk.run_jobs(|_| Err("there is no runner".into()));
 }
 
 pub(crate) fn with_pull(desk: &mut Desk) -> SessionId {

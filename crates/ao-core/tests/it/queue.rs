@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::errand::JobOrder;
+use ao_core::job::JobOrder;
 use ao_core::policy::{MergeRule, Policy};
 use ao_core::project::{Landing, ProjectConfig, ProjectInput};
 use ao_core::pull::{
@@ -151,6 +151,25 @@ fn what_is_in_the_way_of_a_landing_is_told_once_and_tried_again_in_time() {
 }
 
 #[test]
+fn a_rate_limit_delays_a_landing_by_its_own_time_and_calls_nobody() {
+    let mut desk = Desk::new();
+    queued(&mut desk);
+    tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
+    let before = desk.told().len();
+    let merges = |desk: &Desk| wants(&desk.state, &Scope::Project(app())).len();
+    for _ in 0..5 {
+        assert_eq!(merges(&desk), 1);
+        let (head, base) = (Commit::new("c1"), Commit::new("b0"));
+        let after = Duration::from_secs(3600);
+        say(&mut desk, QueueInput::LandLimited { pull: pull(), head, base, after });
+        desk.wait(3599);
+        assert_eq!(merges(&desk), 0, "it is not asked before");
+        desk.wait(2);
+    }
+    assert_eq!(desk.told()[before..], [] as [String; 0]);
+}
+
+#[test]
 fn a_head_that_is_rejected_again_on_another_base_is_told_of_again() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);
@@ -230,7 +249,7 @@ fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_i
             project: app(),
             input: QueueInput::BaseMoved { base: Commit::new("b1"), branch: None },
         });
-        assert_eq!(desk.state.errands.len(), orders);
+        assert_eq!(desk.state.jobs.len(), orders);
     }
 }
 
@@ -258,8 +277,8 @@ fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
         (now.mergeable, now.reviews) = (mergeable.clone(), reviews);
         desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(now)) });
         say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1"), branch: None });
-        let rebases = desk.state.errands.values();
-        let rebases = rebases.filter(|errand| matches!(errand.order, JobOrder::Rebase { .. }));
+        let rebases = desk.state.jobs.values();
+        let rebases = rebases.filter(|job| matches!(job.order, JobOrder::Rebase { .. }));
         assert_eq!(rebases.count(), orders, "{mergeable:?}");
     }
 }

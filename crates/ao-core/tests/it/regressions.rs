@@ -178,7 +178,7 @@ fn see(desk: &mut Desk, check: CheckState, comments: Vec<CommentFacts>) {
             vec![ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments }];
     }
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(facts)) });
-    desk.run_errands(|_| Err("there is no runner".into()));
+    desk.run_jobs(|_| Err("there is no runner".into()));
 }
 
 fn comment(id: &str, body: &str) -> CommentFacts {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ao_core::assign::{still_wanted, task_obstacle};
-use ao_core::errand::{ErrandOutcome, JobOrder};
 use ao_core::incident::IncidentKind;
+use ao_core::job::{JobOrder, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{CheckState, PullFacts, PullInput, PullState};
 use ao_core::schedule::Obstacle;
@@ -38,7 +38,7 @@ fn merge(desk: &mut Desk, number: u64) {
 
 /// What is to be closed, by the pull request that settles it.
 fn settles(desk: &Desk) -> Vec<(u64, Vec<TaskId>)> {
-    let orders = desk.state.errands.values().map(|errand| &errand.order);
+    let orders = desk.state.jobs.values().map(|job| &job.order);
     orders
         .filter_map(|order| match order {
             JobOrder::Settle { pull, tasks } => Some((pull.number, tasks.clone())),
@@ -51,8 +51,8 @@ fn complete(desk: &Desk) -> bool {
     desk.state.incidents.keys().any(|key| key.kind == IncidentKind::AllComplete)
 }
 
-fn done() -> Result<ErrandOutcome, String> {
-    Ok(ErrandOutcome::Done { said: String::new() })
+fn done() -> Result<JobOutcome, String> {
+    Ok(JobOutcome::Done { said: String::new() })
 }
 
 /// acceptance: J3
@@ -70,7 +70,7 @@ fn a_merge_settles_the_issue_of_its_session_and_what_was_blocked_begins() {
     desk.ended(first);
     assert!(!complete(&desk), "its issue is not closed yet, and another one waits for it");
     assert_eq!(ordered(&desk.state), []);
-    desk.run_errands(|_| done());
+    desk.run_jobs(|_| done());
     assert!(!complete(&desk), "the next one waits for the tracker's word only");
     desk.task("1", &[], true);
     assert_eq!(ordered(&desk.state), [("2".into(), None)]);
@@ -103,7 +103,7 @@ fn an_issue_with_another_change_to_come_stays_open_and_so_does_one_whose_change_
     propose(&mut desk, session, 2);
     merge(&mut desk, 1);
     assert_eq!(settles(&desk), [(1, vec![])], "what it names itself is found out all the same");
-    desk.run_errands(|_| done());
+    desk.run_jobs(|_| done());
     merge(&mut desk, 2);
     assert_eq!(settles(&desk), [(2, vec![task("1")])]);
 
@@ -140,7 +140,7 @@ fn what_could_not_be_closed_is_told_to_a_person() {
     propose(&mut desk, session, 1);
     merge(&mut desk, 1);
     desk.ended(session);
-    desk.run_errands(|_| Err("the tracker says no".into()));
+    desk.run_jobs(|_| Err("the tracker says no".into()));
     let told = "app!1 was merged, but its issues were not closed: the tracker says no; close them with `ao issue close`";
     assert!(desk.told().contains(&told.to_owned()), "{:?}", desk.told());
 }
@@ -155,7 +155,7 @@ fn all_work_is_done_only_when_nothing_is_proposed_and_nothing_is_left_to_begin()
     desk.task("8", &["9"], false);
     merge(&mut desk, 1);
     desk.ended(session);
-    desk.run_errands(|_| done());
+    desk.run_jobs(|_| done());
     assert!(!complete(&desk), "a pull request is open, and an issue waits for another");
     seen(&mut desk, 2, |facts| facts.state = PullState::Closed);
     assert!(!complete(&desk), "an issue waits for another");
@@ -175,7 +175,7 @@ fn stopped_work_stays_stopped_until_somebody_starts_again() {
     let work = |input| Input::Project { project: app(), input };
     desk.take(work(ProjectInput::StopWork { by: "ann".into() }));
     assert!(!still_wanted(&desk.state, &task("1"), desk.now), "not even what was picked already is begun");
-    desk.run_errands(|_| done());
+    desk.run_jobs(|_| done());
     desk.task("2", &[], false);
     desk.wait(24 * 3600);
     // The configuration is read again with every start of the daemon.

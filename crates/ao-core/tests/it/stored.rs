@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use ao_core::budget::BudgetEvent;
 use ao_core::codec::{DecodeError, VERSION, decode, encode};
-use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::incident::IncidentEvent;
+use ao_core::job::JobEvent;
 use ao_core::notice::NoticeEvent;
 use ao_core::project::ProjectEvent;
 use ao_core::pull::PullEvent;
@@ -45,7 +45,7 @@ fn kinds() -> BTreeSet<String> {
         ("queue", variants::<QueueEvent>()),
         ("incident", variants::<IncidentEvent>()),
         ("notice", variants::<NoticeEvent>()),
-        ("errand", variants::<ErrandEvent>()),
+        ("job", variants::<JobEvent>()),
         ("budget", variants::<BudgetEvent>()),
     ];
     all.into_iter()

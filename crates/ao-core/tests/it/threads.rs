@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{ErrandOutcome, JobOrder};
 use ao_core::evidence::{Reading, SignalSource};
+use ao_core::job::{JobOrder, JobOutcome};
 use ao_core::pull::{AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullInput, ThreadFacts};
 use ao_core::reaction::ReactionPatch;
 use ao_core::{DaemonSettings, Input, SessionId};
@@ -28,7 +28,7 @@ fn look(desk: &mut Desk, head: &str, comments: Vec<CommentFacts>) -> Vec<JobOrde
     let thread = ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments };
     seen.threads = vec![thread];
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
-    desk.run_errands(|_| Ok(ErrandOutcome::Done { said: String::new() }))
+    desk.run_jobs(|_| Ok(JobOutcome::Done { said: String::new() }))
 }
 
 fn replies(orders: &[JobOrder]) -> Vec<(String, bool)> {
@@ -104,7 +104,7 @@ fn an_agent_that_is_at_it_is_left_to_answer_for_itself() {
     assert_eq!(replies(&look(&mut desk, "c2", asked())), []);
     desk.now = desk.now + Duration::from_secs(1);
     desk.sees(session, SignalSource::Hook, Reading::Idle);
-    let orders = desk.run_errands(|_| Ok(ErrandOutcome::Done { said: String::new() }));
+    let orders = desk.run_jobs(|_| Ok(JobOutcome::Done { said: String::new() }));
     assert_eq!(replies(&orders), [("Addressed in c2: work c2".to_owned(), false)]);
 }
 
@@ -132,7 +132,7 @@ fn an_answer_that_cannot_be_given_leaves_the_story_as_it_was() {
     seen.threads =
         vec![ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments: asked() }];
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
-    desk.run_errands(|order| {
+    desk.run_jobs(|order| {
         assert!(matches!(order, JobOrder::Reply { text, .. } if text == "Addressed in c2."));
         Err("the forge is down".into())
     });

@@ -2,8 +2,8 @@
 
 use ao_core::assign::{still_wanted, task_obstacle};
 use ao_core::budget::{SpendLimits, UsageTotal};
-use ao_core::errand::{ErrandInput, ErrandOutcome};
 use ao_core::incident::IncidentKind;
+use ao_core::job::{JobInput, JobOutcome};
 use ao_core::project::ProjectConfig;
 use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::schedule::Obstacle;
@@ -103,11 +103,11 @@ fn all_is_complete_when_the_last_open_task_is_closed_or_excluded() {
             true => facts.labels = words(&["later"]),
             false => facts.closed = true,
         });
-        let errand = desk.state.errands.values().next().cloned().expect("it was to be begun");
-        assert!(!complete(&desk), "its errand is under way");
-        let outcome = ErrandOutcome::Done { said: "not wanted any more".into() };
-        let input = ErrandInput::Done { tries: errand.tries, outcome };
-        desk.take(Input::Errand { errand: errand.id, input });
+        let job = desk.state.jobs.values().next().cloned().expect("it was to be begun");
+        assert!(!complete(&desk), "its job is under way");
+        let outcome = JobOutcome::Done { said: "not wanted any more".into() };
+        let input = JobInput::Done { tries: job.tries, outcome };
+        desk.take(Input::Job { job: job.id, input });
         assert!(complete(&desk), "excluded: {excluded}");
     }
 }
@@ -118,7 +118,7 @@ fn what_cannot_be_given_to_anybody_is_still_to_be_done() {
     desk.task("2", &[], false);
     stop(&mut desk, session);
     assert!(!complete(&desk));
-    desk.run_errands(|_| Err("the agent is not installed".into()));
+    desk.run_jobs(|_| Err("the agent is not installed".into()));
     assert!(!complete(&desk), "nobody has done it");
     desk.task("2", &[], true);
     assert!(complete(&desk));
@@ -133,7 +133,7 @@ fn what_waits_for_a_limit_or_a_budget_to_pass_is_still_to_be_done() {
     stop(&mut desk, session);
     assert_eq!(task_obstacle(&desk.state, &task("2"), desk.now), Some(Obstacle::Account("scripted".into())));
     assert!(!complete(&desk), "it goes on when the limit has passed");
-    // Nothing was begun, so no errand ends: the task itself is the last to change.
+    // Nothing was begun, so no job ends: the task itself is the last to change.
     desk.task_with("2", |facts| facts.labels = words(&["later"]));
     assert!(complete(&desk));
 }
@@ -178,7 +178,7 @@ fn what_was_picked_is_wanted_only_as_long_as_it_would_be_picked_again() {
         let mut desk = picking(caps(4), excludes_later);
         desk.task("1", &[], false);
         assert_eq!(ordered(&desk.state).len(), 1);
-        assert!(still_wanted(&desk.state, &task("1"), desk.now), "its own errand is no reason against it");
+        assert!(still_wanted(&desk.state, &task("1"), desk.now), "its own job is no reason against it");
         change(&mut desk);
         assert!(!still_wanted(&desk.state, &task("1"), desk.now), "{what}");
     }

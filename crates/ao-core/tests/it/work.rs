@@ -205,7 +205,7 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         let mut desk = Desk::new();
         with_pull(&mut desk);
         look(&mut desk, pull(), check, change);
-        desk.run_errands(|_| Err("there is no runner".into()));
+        desk.run_jobs(|_| Err("there is no runner".into()));
         let step = of_pull(&desk).step;
         let told = (step.turn, step.stage, step.says.as_str(), step.command.as_deref());
         assert_eq!(told, (turn, stage, says, command), "row {row}");
@@ -295,7 +295,7 @@ fn an_agent_that_cannot_mend_its_change_hands_the_turn_to_a_person() {
     let mut desk = Desk::new();
     let session = with_pull(&mut desk);
     look(&mut desk, pull(), red("login"), |_| {});
-    desk.run_errands(|_| Err("there is no runner".into()));
+    desk.run_jobs(|_| Err("there is no runner".into()));
     assert_eq!(work(&desk, session).step.turn, WorkTurn::Agent);
     // It never answers, until patience ends.
     for _ in 0..10 {
@@ -312,7 +312,7 @@ fn an_agent_that_cannot_mend_its_change_hands_the_turn_to_a_person() {
     desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
     desk.ended(session);
     look(&mut desk, pull(), red("login"), |_| {});
-    desk.run_errands(|_| Err("there is no runner".into()));
+    desk.run_jobs(|_| Err("there is no runner".into()));
     desk.wait(3600);
     let step = work(&desk, session).step;
     assert_eq!((step.turn, step.stage), (WorkTurn::You, WorkStage::ChecksFailed), "{step:?}");

@@ -1,4 +1,4 @@
-//! Errands: work that the daemon runs for a requester, such as a reaction or a hook.
+//! Jobs: work that the daemon runs for a requester, such as a reaction or a hook.
 //!
 //! ```text
 //!  wanted ─► (done · failed) ─► whoever sent for it hears of it
@@ -6,7 +6,7 @@
 //!     └───────────────────────────────┘  a bounded number of times
 //! ```
 //!
-//! An errand is done at least once: after a crash it is begun again, so each order says what makes a second time harmless.
+//! A job is done at least once: after a crash it is begun again, so each order says what makes a second time harmless.
 
 use std::time::Duration;
 
@@ -14,12 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::hook::{Hook, HookPoint};
 use crate::incident::IncidentKey;
-use crate::session;
-use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Commit, JobId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp, session};
 
-/// Tries of an errand that fails for now.
+/// Tries of a job that fails for now.
 const TRIES: u32 = 3;
-/// Time that an errand waits for an obstacle, unless its requester sets another.
+/// Time that a job waits for an obstacle, unless its requester sets another.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// Interval at which an obstacle is looked at again, at first and after a while.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
@@ -27,8 +26,8 @@ const LOOK_MOST: Duration = Duration::from_secs(30);
 
 /// Work that is to be done, until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Errand {
-    pub id: ErrandId,
+pub struct Job {
+    pub id: JobId,
     /// A second job with the same key is ignored while this one is open.
     pub key: String,
     pub order: JobOrder,
@@ -95,7 +94,7 @@ pub enum JobOrder {
     },
 }
 
-/// The requester of an errand, which gets its result.
+/// The requester of a job, which gets its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requester {
@@ -117,7 +116,7 @@ pub enum Requester {
     Update(PullId),
 }
 
-/// The incident that an errand is done for, and the round of reactions to it.
+/// The incident that a job is done for, and the round of reactions to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncidentReaction {
     #[serde(flatten)]
@@ -138,11 +137,11 @@ pub struct ReactionRound {
     pub acted: Option<u32>,
 }
 
-/// Input for an errand.
+/// Input for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ErrandInput {
+pub enum JobInput {
     /// It was done.
-    Done { tries: u32, outcome: ErrandOutcome },
+    Done { tries: u32, outcome: JobOutcome },
     /// It failed. If another try may help, `again` is the least time before it.
     Failed { tries: u32, why: String, again: Option<Duration> },
     /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
@@ -151,10 +150,10 @@ pub enum ErrandInput {
     Due,
 }
 
-/// Outcome of an errand that was done.
+/// Outcome of a job that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ErrandOutcome {
+pub enum JobOutcome {
     /// It was done, with a remark.
     Done { said: String },
     /// A hook objected, or a command failed.
@@ -165,12 +164,12 @@ pub enum ErrandOutcome {
     BaseRed { signature: String, excerpt: String },
 }
 
-/// Event of an errand.
+/// Event of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ErrandEvent {
+pub enum JobEvent {
     /// It is to be done.
-    Wanted { errand: Box<Errand> },
+    Wanted { job: Box<Job> },
     /// It is tried again at that time.
     Delayed {
         why: String,
@@ -181,7 +180,7 @@ pub enum ErrandEvent {
     /// The delay is over.
     Retried {},
     /// It was done.
-    Done { requester: Requester, outcome: ErrandOutcome },
+    Done { requester: Requester, outcome: JobOutcome },
     /// It was given up.
     Failed { requester: Requester, why: String },
 }
@@ -197,60 +196,57 @@ impl JobOrder {
     }
 }
 
-/// Decides what an input means for an errand. `patience` is how long its requester waits before it does something else.
+/// Decides what an input means for a job. `patience` is how long its requester waits before it does something else.
 pub(crate) fn decide(
-    errand: &Errand,
+    job: &Job,
     moment: &Moment,
     patience: Option<Duration>,
-    input: ErrandInput,
-) -> Vec<ErrandEvent> {
+    input: JobInput,
+) -> Vec<JobEvent> {
     match input {
-        ErrandInput::Done { tries, outcome } if tries == errand.tries => {
-            vec![ErrandEvent::Done { requester: errand.requester.clone(), outcome }]
+        JobInput::Done { tries, outcome } if tries == job.tries => {
+            vec![JobEvent::Done { requester: job.requester.clone(), outcome }]
         }
-        ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
-            let tried = tries.saturating_sub(errand.waits);
+        JobInput::Failed { tries, why, again } if tries == job.tries => {
+            let tried = tries.saturating_sub(job.waits);
             if let Some(least) = again.filter(|_| tried + 1 < TRIES) {
                 let again_at = moment.at + session::backoff(tried).max(least);
-                vec![ErrandEvent::Delayed { why, again_at, counts: true }]
+                vec![JobEvent::Delayed { why, again_at, counts: true }]
             } else {
-                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
+                vec![JobEvent::Failed { requester: job.requester.clone(), why }]
             }
         }
-        ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
-            let waited = moment.at.since(errand.since);
+        JobInput::InTheWay { tries, why } if tries == job.tries && job.again_at.is_none() => {
+            let waited = moment.at.since(job.since);
             let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
             // It ends before its requester continues without it.
-            if again_at < errand.since + patience.unwrap_or(PATIENCE) {
-                vec![ErrandEvent::Delayed { why, again_at, counts: false }]
+            if again_at < job.since + patience.unwrap_or(PATIENCE) {
+                vec![JobEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());
-                vec![ErrandEvent::Failed { requester: errand.requester.clone(), why }]
+                vec![JobEvent::Failed { requester: job.requester.clone(), why }]
             }
         }
-        ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
-            vec![ErrandEvent::Retried {}]
+        JobInput::Due if job.again_at.is_some_and(|at| at <= moment.at) => {
+            vec![JobEvent::Retried {}]
         }
         // A stale result of a try that was already counted.
-        ErrandInput::Done { .. }
-        | ErrandInput::Failed { .. }
-        | ErrandInput::InTheWay { .. }
-        | ErrandInput::Due => vec![],
+        JobInput::Done { .. } | JobInput::Failed { .. } | JobInput::InTheWay { .. } | JobInput::Due => vec![],
     }
 }
 
 /// Applies an event to a continuing job; the state removes finished ones.
-pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
+pub(crate) fn evolve(job: &mut Job, event: &JobEvent) {
     match event {
-        ErrandEvent::Delayed { again_at, counts, .. } => {
-            errand.again_at = Some(*again_at);
-            errand.waits = errand.waits.saturating_add(u32::from(!counts));
+        JobEvent::Delayed { again_at, counts, .. } => {
+            job.again_at = Some(*again_at);
+            job.waits = job.waits.saturating_add(u32::from(!counts));
         }
-        ErrandEvent::Retried {} => {
-            errand.again_at = None;
-            errand.tries = errand.tries.saturating_add(1);
+        JobEvent::Retried {} => {
+            job.again_at = None;
+            job.tries = job.tries.saturating_add(1);
         }
-        ErrandEvent::Wanted { .. } | ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {}
+        JobEvent::Wanted { .. } | JobEvent::Done { .. } | JobEvent::Failed { .. } => {}
     }
 }
 

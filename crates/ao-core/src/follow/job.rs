@@ -1,42 +1,36 @@
-//! Consequences of the end of an errand: its requester gets the result.
+//! Consequences of the end of a job: its requester gets the result.
 
 use std::collections::VecDeque;
 
 use super::hooks;
-use crate::errand::{ErrandEvent, ErrandOutcome, IncidentReaction, Requester};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
+use crate::job::{IncidentReaction, JobEvent, JobOutcome, Requester};
 use crate::notice::{NewNotice, NoticeLevel};
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
-use crate::{ErrandId, PullId, TaskId, Timestamp};
+use crate::{JobId, PullId, TaskId, Timestamp};
 
-/// Bytes of an errand's remark that are kept with its incident.
+/// Bytes of a job's remark that are kept with its incident.
 const SAID: usize = 2 * 1024;
 
-pub(super) fn follow(
-    state: &State,
-    id: ErrandId,
-    event: &ErrandEvent,
-    at: Timestamp,
-    then: &mut VecDeque<Input>,
-) {
+pub(super) fn follow(state: &State, id: JobId, event: &JobEvent, at: Timestamp, then: &mut VecDeque<Input>) {
     let (requester, result) = match event {
-        ErrandEvent::Done { requester, outcome } => (requester, Ok(outcome)),
-        ErrandEvent::Failed { requester, why } => (requester, Err(why)),
-        ErrandEvent::Wanted { .. } | ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => return,
+        JobEvent::Done { requester, outcome } => (requester, Ok(outcome)),
+        JobEvent::Failed { requester, why } => (requester, Err(why)),
+        JobEvent::Wanted { .. } | JobEvent::Delayed { .. } | JobEvent::Retried {} => return,
     };
     match requester {
         Requester::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
         Requester::Base { project, check, commit } => {
             let verdict = match result {
-                Ok(ErrandOutcome::BaseGreen {}) => BaseVerdict::Green {},
-                Ok(ErrandOutcome::BaseRed { signature, excerpt }) => {
+                Ok(JobOutcome::BaseGreen {}) => BaseVerdict::Green {},
+                Ok(JobOutcome::BaseRed { signature, excerpt }) => {
                     BaseVerdict::Red { signature: signature.clone(), excerpt: excerpt.clone() }
                 }
-                Ok(ErrandOutcome::Done { said: why } | ErrandOutcome::Refused { why }) | Err(why) => {
+                Ok(JobOutcome::Done { said: why } | JobOutcome::Refused { why }) | Err(why) => {
                     BaseVerdict::Unknown { why: why.clone() }
                 }
             };
@@ -62,9 +56,9 @@ pub(super) fn follow(
 }
 
 /// If no agent can take a task, notifies a person once per reason.
-fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String>) -> Vec<Input> {
+fn for_task(state: &State, task: &TaskId, result: Result<&JobOutcome, &String>) -> Vec<Input> {
     let mut then = vec![Input::Schedule];
-    if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
+    if let (Ok(JobOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
         let why = cut(why, SAID);
         then.push(Input::notify(
             NoticeLevel::Action,
@@ -77,8 +71,8 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
 }
 
 /// Notifies a person of issues that a merge should have closed and did not.
-fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
-    let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
+fn unsettled(pull: &PullId, result: Result<&JobOutcome, &String>) -> Option<Input> {
+    let (Ok(JobOutcome::Refused { why }) | Err(why)) = result else { return None };
     Some(Input::notify(
         NoticeLevel::Action,
         Subject::Pull(pull.clone()),
@@ -92,15 +86,15 @@ fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<I
 
 fn for_incident(
     state: &State,
-    id: ErrandId,
+    id: JobId,
     reacting: &IncidentReaction,
-    result: Result<&ErrandOutcome, &String>,
+    result: Result<&JobOutcome, &String>,
 ) -> Input {
     let key = &reacting.to;
     let result = match result {
-        Ok(ErrandOutcome::Done { said }) => Ok(cut(said, SAID)),
-        Ok(ErrandOutcome::BaseGreen {} | ErrandOutcome::BaseRed { .. }) => Ok(String::new()),
-        Ok(ErrandOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
+        Ok(JobOutcome::Done { said }) => Ok(cut(said, SAID)),
+        Ok(JobOutcome::BaseGreen {} | JobOutcome::BaseRed { .. }) => Ok(String::new()),
+        Ok(JobOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
     };
     match result {
         // A custom event is soon past, but a failed reaction to it is still worth a notice.
@@ -117,7 +111,7 @@ fn for_incident(
             }))
         }
         result => {
-            let input = IncidentInput::Errand { round: reacting.round.clone(), result };
+            let input = IncidentInput::Job { round: reacting.round.clone(), result };
             Input::Incident { key: key.clone(), input }
         }
     }
