@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::effect::{Effect, WorkspaceLocation};
-use ao_core::errand::ErrandInput;
 use ao_core::evidence::SignalSource;
 use ao_core::input::{Census, CountedProcess};
+use ao_core::job::JobInput;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{HeadBranch, QueueInput};
 use ao_core::session::{CheckedOut, SessionInput};
@@ -16,13 +16,17 @@ use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, CensusEntry, CreatedWorkspace, DeliverOrder,
-    DeliveryOutcome, EndOrder, ErrandError, LaunchPreparation, MergeOrder, MergeOutcome, ProcessRef,
-    RemovalOutcome, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, WorkspaceDrift, WorkspaceError,
+    DeliveryOutcome, EndOrder, JobError, LaunchPreparation, MergeOrder, MergeOutcome, ProcessRef,
+    RemovalOutcome, Reporter, RuntimeError, ScmError, StartSpec, TestOrder, TreeRef, WorkspaceDrift,
+    WorkspaceError,
 };
 
 use crate::notify;
 use crate::set_up::set_up_elsewhere;
 use crate::slots::AdapterSet;
+
+/// The shortest time for which a rate limit is waited out.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 
 /// The reason of a failure; the effect's key identifies what failed.
 struct Failure(String);
@@ -54,9 +58,9 @@ pub(crate) fn failed(key: EffectKey, why: String) -> Vec<Input> {
         return vec![Input::Session { session, input: SessionInput::Failed { effect: key, why } }];
     }
     match key {
-        EffectKey::RunErrand { errand, tries } => {
-            let input = ErrandInput::Failed { tries, why, again: Some(Duration::ZERO) };
-            vec![Input::Errand { errand, input }]
+        EffectKey::RunJob { job, tries } => {
+            let input = JobInput::Failed { tries, why, again: Some(Duration::ZERO) };
+            vec![Input::Job { job, input }]
         }
         EffectKey::Notify { notice, channel, tries } => {
             vec![Input::Notice { notice, input: NoticeInput::Failed { channel, tries, why, wait: None } }]
@@ -216,43 +220,47 @@ async fn perform(
             };
             Ok(vec![Input::Notice { notice: notice.id, input }])
         }
-        Effect::RunErrand { errand } => {
-            let (id, tries) = (errand.id, errand.tries);
-            let told = match &slots.errands {
-                Some(errands) => errands.run(&errand).await,
-                None => Err(ErrandError::Never("nobody here can do that".into())),
+        Effect::RunJob { job } => {
+            let (id, tries) = (job.id, job.tries);
+            let told = match &slots.jobs {
+                Some(jobs) => jobs.run(&job).await,
+                None => Err(JobError::Never("nobody here can do that".into())),
             };
             let input = match told {
-                Ok(outcome) => ErrandInput::Done { tries, outcome },
-                Err(ErrandError::InTheWay(why)) => ErrandInput::InTheWay { tries, why },
-                Err(ErrandError::Later(why)) => {
-                    ErrandInput::Failed { tries, why, again: Some(Duration::ZERO) }
-                }
-                Err(ErrandError::Limited { why, after }) => {
-                    ErrandInput::Failed { tries, why, again: Some(after) }
-                }
-                Err(ErrandError::Never(why)) => ErrandInput::Failed { tries, why, again: None },
+                Ok(outcome) => JobInput::Done { tries, outcome },
+                Err(JobError::InTheWay(why)) => JobInput::InTheWay { tries, why },
+                Err(JobError::Later(why)) => JobInput::Failed { tries, why, again: Some(Duration::ZERO) },
+                Err(JobError::Limited { why, after }) => JobInput::Failed { tries, why, again: Some(after) },
+                Err(JobError::Never(why)) => JobInput::Failed { tries, why, again: None },
             };
-            Ok(vec![Input::Errand { errand: id, input }])
+            Ok(vec![Input::Job { job: id, input }])
         }
         Effect::TestMerge { order, .. } => {
             let project = order.pull.project.clone();
-            let result = slots.scm(&project)?.test(&order).await?;
+            let result = loop {
+                match slots.scm(&project)?.test(&order).await {
+                    // As good as under way: no try is used up.
+                    Err(ScmError::Limited { after }) => tokio::time::sleep(after.max(SHORTEST_LIMIT)).await,
+                    tested => break tested?,
+                }
+            };
             let TestOrder { pull, head, base, ahead, checks, .. } = order;
             let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
             Ok(vec![Input::Queue { project, input }])
         }
         Effect::Merge { order, .. } => {
             let project = order.pull.project.clone();
-            let outcome = slots.scm(&project)?.merge(&order).await?;
+            let outcome = slots.scm(&project)?.merge(&order).await;
             let MergeOrder { pull, head, base, delete_branch, .. } = order;
             let input = match outcome {
-                MergeOutcome::Merged { commit, tip, branch_left, with } => {
+                Err(ScmError::Limited { after }) => QueueInput::LandLimited { pull, head, base, after },
+                Err(err) => return Err(err.into()),
+                Ok(MergeOutcome::Merged { commit, tip, branch_left, with }) => {
                     let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
                     let head_branch = delete_branch.then_some(deleted);
                     QueueInput::Landed { pull, head, commit, tip, head_branch, with }
                 }
-                MergeOutcome::Refused { tip, why, in_the_way } => {
+                Ok(MergeOutcome::Refused { tip, why, in_the_way }) => {
                     QueueInput::LandRefused { pull, head, base, tip, why, in_the_way }
                 }
             };

@@ -74,7 +74,7 @@ impl Options {
         match effect {
             Effect::CreateWorkspace { .. } => self.script_timeout,
             Effect::TestMerge { .. } => self.test_timeout,
-            Effect::RunErrand { errand } => self.script_timeout + errand.order.own_time(),
+            Effect::RunJob { job } => self.script_timeout + job.order.own_time(),
             // The adapter applies the project's own limit and reports the result; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
             Effect::RemoveWorkspace { order, .. } => self.script_timeout + order.timeout,
@@ -326,12 +326,12 @@ impl Engine {
                 self.running.abandon(project, |key| match key {
                     EffectKey::TestMerge { pull, head, base, ahead, checks, .. } => {
                         let queue = project_state.and_then(|project| project.queue_with(pull));
-                        queue.is_some_and(|queue| queue.is_testing(pull, head, base, ahead, *checks))
+                        queue.and_then(|queue| queue.in_test(pull, head, base, ahead, *checks)).is_some()
                     }
                     _ => true,
                 });
             }
-            Scope::Host | Scope::Notice(_) | Scope::Errand(_) => {}
+            Scope::Host | Scope::Notice(_) | Scope::Job(_) => {}
         }
         for effect in wanted {
             self.begin(effect);

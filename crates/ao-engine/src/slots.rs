@@ -18,7 +18,7 @@ pub struct AdapterSet {
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Runs jobs. Without one, no job can run.
-    pub errands: Option<Arc<dyn JobRunner>>,
+    pub jobs: Option<Arc<dyn JobRunner>>,
 }
 
 /// A name that no adapter has.

@@ -1,6 +1,6 @@
 //! Work for a forge that is not plugged in yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use ao_core::queue::QueueInput;
 use ao_core::{Commit, Input, ProjectId, PullId, codec};
 use ao_engine::AdapterSet;
 use ao_ports::{
-    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
-    ScmReviews, TestOrder, TestOutcome, Webhook,
+    BaseView, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmError, TestOrder, TestOutcome,
 };
 use async_trait::async_trait;
 
@@ -40,6 +39,35 @@ async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
             kind == "queue.landed"
         })
         .await;
+    house.stop().await.unwrap();
+}
+
+/// The forge answers the first test and the first merge with a rate limit.
+#[tokio::test]
+async fn a_rate_limit_uses_up_no_tries() {
+    let (_keep, dir) = temp();
+    let house = House::open(&dir, &Arc::new(World::default())).await;
+    house.with_project().await;
+    let forge = Arc::new(Green::default());
+    forge.limited.lock().unwrap().extend(["test", "merge"]);
+    let slots = AdapterSet {
+        scms: BTreeMap::from([(app(), forge.clone() as Arc<dyn Scm>)]),
+        ..AdapterSet::default()
+    };
+    house.handle.plug(slots).await.unwrap();
+    let pull = PullId { project: app(), number: 1 };
+    let seen = PullInput::Seen(Box::new(approved()));
+    house.handle.ask(Input::Pull { pull: pull.clone(), input: seen }).await.unwrap();
+    let enqueue = QueueInput::Enqueue { pull, head: Commit::new("h1"), priority: 0 };
+    house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
+    house
+        .until_event(|event| {
+            let kind = codec::encode(event).kind;
+            assert!(!matches!(kind.as_str(), "queue.try_failed" | "queue.rejected"), "{event:?}");
+            kind == "queue.landed"
+        })
+        .await;
+    assert!(forge.limited.lock().unwrap().is_empty());
     house.stop().await.unwrap();
 }
 
@@ -89,11 +117,18 @@ fn approved() -> PullFacts {
 struct Green {
     hangs_on: Mutex<Vec<Commit>>,
     hanging: Arc<()>,
+    /// Calls that meet a rate limit the next time.
+    limited: Mutex<BTreeSet<&'static str>>,
 }
 
 impl Green {
     fn under_way(&self) -> usize {
         Arc::strong_count(&self.hanging) - 1
+    }
+
+    fn limit(&self, call: &str) -> Result<(), ScmError> {
+        let limited = self.limited.lock().unwrap().remove(call);
+        if limited { Err(ScmError::Limited { after: Duration::from_millis(1) }) } else { Ok(()) }
     }
 
     async fn until(&self, is_so: impl Fn(&Green) -> bool) {
@@ -110,14 +145,6 @@ impl Green {
 impl Scm for Green {
     fn merge_abilities(&self) -> MergeAbilities {
         MergeAbilities::ALL
-    }
-
-    fn reviews(&self) -> Option<&dyn ScmReviews> {
-        None
-    }
-
-    fn checks(&self) -> Option<&dyn ScmChecks> {
-        None
     }
 
     async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
@@ -147,6 +174,7 @@ impl Scm for Green {
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
+        self.limit("test")?;
         if self.hangs_on.lock().unwrap().contains(&order.base) {
             let _under_way = self.hanging.clone();
             std::future::pending::<()>().await;
@@ -155,11 +183,8 @@ impl Scm for Green {
     }
 
     async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        self.limit("merge")?;
         let commit = Commit::new("m1");
         Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        Ok(vec![])
     }
 }
