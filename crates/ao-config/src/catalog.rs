@@ -2,23 +2,23 @@
 //!
 //! The program that loads a configuration brings the catalog, because it has the plugins.
 
-use std::fmt;
-
+use ao_core::text::word_enum;
 use serde::Serialize;
 
 use crate::error::Problem;
 
-/// A slot that a plugin fills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PluginSlot {
-    Runtime,
-    Agent,
-    Workspace,
-    Tracker,
-    Scm,
-    Notifier,
-    Terminal,
+word_enum! {
+    /// A slot that a plugin fills.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum PluginSlot {
+        Runtime = "runtime",
+        Agent = "agent",
+        Workspace = "workspace",
+        Tracker = "tracker",
+        Scm = "scm",
+        Notifier = "notifier",
+        Terminal = "terminal",
+    }
 }
 
 /// A plugin as configurations name it.
@@ -163,26 +163,8 @@ impl PluginInfo {
 }
 
 impl PluginSlot {
-    pub fn word(self) -> &'static str {
-        match self {
-            PluginSlot::Runtime => "runtime",
-            PluginSlot::Agent => "agent",
-            PluginSlot::Workspace => "workspace",
-            PluginSlot::Tracker => "tracker",
-            PluginSlot::Scm => "scm",
-            PluginSlot::Notifier => "notifier",
-            PluginSlot::Terminal => "terminal",
-        }
-    }
-
     /// Returns true if no session can start without a plugin in this slot.
     pub fn is_essential(self) -> bool {
         matches!(self, PluginSlot::Runtime | PluginSlot::Agent | PluginSlot::Workspace)
-    }
-}
-
-impl fmt::Display for PluginSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }

@@ -72,7 +72,7 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_HOOK", "for hooks: the hook point"),
     ao("AO_HOOK_SESSION", "for hooks and commands of reactions: the session, if there is one"),
     ao(
-        "AO_ERRAND",
+        "AO_JOB",
         "for hooks and commands of reactions: the run; by it `ao` finds all processes that they start",
     ),
 ];

@@ -7,7 +7,7 @@ use ao_core::assign::{self as core_assign, AutoAssign};
 use ao_core::budget::SpendLimits;
 use ao_core::forecast::ForecastConfig;
 use ao_core::notice::NoticeLevel;
-use ao_core::project::{Landing, ProjectConfig};
+use ao_core::project::ProjectConfig;
 use ao_core::queue::{BranchUpdate, QueueRules};
 use ao_core::reaction::ReactionPatches;
 use ao_core::setup::{Environment, IncludeHow, IncludedFiles, PortRange, SecretRef, SecretSource, Setup};
@@ -184,21 +184,16 @@ impl Project {
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
-            // Reactions of agents are configured per file; the code that combines several files fills them in.
-            agent_reactions: BTreeMap::new(),
             hooks: self.hooks.core(),
             conflict_forecast: ForecastConfig {
                 tell: self.conflict_forecast.tell,
                 hold: self.conflict_forecast.hold,
             },
-            // Filled in by `Config::project_config`, which knows the whole file.
-            auto_assign: None,
-            specialists: vec![],
             merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
-            merge_limits: None,
-            // Configured with the reactions of the whole file, see `Config::project_config`.
-            landing: Landing::default(),
             leave_issues_open: !self.close_merged_issues,
+            // `Config::project_config`, which knows the whole file, and the code that combines several files fill in
+            // the rest.
+            ..ProjectConfig::default()
         }
     }
 }

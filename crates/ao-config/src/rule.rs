@@ -26,8 +26,22 @@ pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     // Read by the same rules, although it is not part of a configuration.
     generator.subschema_for::<crate::shape::PolicyCases>();
-    generator.into_root_schema_for::<crate::shape::Config>().to_value()
+    let mut schema = generator.into_root_schema_for::<crate::shape::Config>().to_value();
+    drop_nulls(&mut schema);
+    schema
 });
+
+/// Removes keys that are `null`: absent options, and the defaults of optional keys.
+pub(crate) fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, part| !part.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
 
 /// The schemas that apply at one position: its own and those it refers to, the nearest first.
 #[derive(Debug, Clone)]

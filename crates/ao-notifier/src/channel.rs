@@ -10,7 +10,6 @@ use ao_ports::{Notifier, NotifyError};
 use async_trait::async_trait;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::desktop::DesktopNotifier;
@@ -73,12 +72,17 @@ pub struct Channel {
 
 enum PluginSender {
     Desktop(DesktopNotifier),
-    Slack(HttpEndpoint),
-    Discord(HttpEndpoint),
-    Telegram { endpoint: HttpEndpoint, chat: String },
-    Webhook { endpoint: HttpEndpoint, secret: Option<String> },
-    Composio { endpoint: HttpEndpoint, call: composio::ToolCall },
-    Openclaw { endpoint: HttpEndpoint, ask: openclaw::GatewayRequest },
+    Http(Box<HttpEndpoint>, HttpService),
+}
+
+/// A service that is called over HTTP, with what its messages need.
+enum HttpService {
+    Slack,
+    Discord,
+    Telegram { chat: String },
+    Webhook { secret: Option<String> },
+    Composio(composio::ToolCall),
+    Openclaw(openclaw::GatewayRequest),
 }
 
 impl Channel {
@@ -116,39 +120,36 @@ impl Channel {
     pub fn target(&self) -> String {
         match &self.sender {
             PluginSender::Desktop(_) => "this desktop".to_owned(),
-            PluginSender::Telegram { chat, .. } => telegram::target(chat),
-            PluginSender::Slack(endpoint)
-            | PluginSender::Discord(endpoint)
-            | PluginSender::Webhook { endpoint, .. }
-            | PluginSender::Composio { endpoint, .. }
-            | PluginSender::Openclaw { endpoint, .. } => endpoint.target(),
+            PluginSender::Http(_, HttpService::Telegram { chat }) => telegram::target(chat),
+            PluginSender::Http(endpoint, _) => endpoint.target(),
         }
     }
 
     async fn send(&self, notice: &Notice) -> Result<(), NotifyError> {
         let links: Vec<NoticeLink> = links(notice, self.dashboard.url().as_ref());
-        let none = HeaderMap::new();
-        match &self.sender {
-            PluginSender::Desktop(desktop) => desktop.show(notice, links.first()).await,
-            PluginSender::Slack(endpoint) => endpoint.post(json(slack::message(notice, links)), none).await,
-            PluginSender::Discord(endpoint) => {
-                endpoint.post(json(discord::message(notice, links)), none).await
-            }
-            PluginSender::Telegram { endpoint, chat } => {
-                endpoint.post(json(telegram::message(notice, chat, links)), none).await
-            }
-            PluginSender::Webhook { endpoint, secret } => {
-                let body = json(webhook::message(notice, &links));
+        let (endpoint, service) = match &self.sender {
+            PluginSender::Desktop(desktop) => return desktop.show(notice, links.first()).await,
+            PluginSender::Http(endpoint, service) => (endpoint, service),
+        };
+        let message = match service {
+            HttpService::Slack => slack::message(notice, links),
+            HttpService::Discord => discord::message(notice, links),
+            HttpService::Telegram { chat } => telegram::message(notice, chat, links),
+            HttpService::Webhook { .. } => webhook::message(notice, &links),
+            HttpService::Composio(call) => call.message(notice, &links),
+            HttpService::Openclaw(ask) => ask.message(notice, &links),
+        };
+        let body = message.to_string().into_bytes();
+        match service {
+            HttpService::Webhook { secret } => {
                 let headers = webhook::headers(notice, secret.as_deref(), &body);
                 endpoint.post(body, headers).await
             }
-            PluginSender::Composio { endpoint, call } => {
-                let answer = endpoint.ask(json(call.message(notice, &links)), none).await?;
+            HttpService::Composio(_) => {
+                let answer = endpoint.ask(body, HeaderMap::new()).await?;
                 composio::failure(&answer).map_or(Ok(()), |why| Err(endpoint.failed(&why)))
             }
-            PluginSender::Openclaw { endpoint, ask } => {
-                endpoint.post(json(ask.message(notice, &links)), none).await
-            }
+            _ => endpoint.post(body, HeaderMap::new()).await,
         }
     }
 
@@ -191,25 +192,23 @@ fn desktop(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError>
 
 fn slack(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
     let url = settings.need("webhookUrl", Some("SLACK_WEBHOOK_URL"))?.secret_address()?;
-    Ok(PluginSender::Slack(endpoint(settings, url, HeaderMap::new(), ChannelSecrets::default())?))
+    http(settings, url, HeaderMap::new(), ChannelSecrets::default(), HttpService::Slack)
 }
 
 fn discord(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
     let url = settings.need("webhookUrl", Some("DISCORD_WEBHOOK_URL"))?.secret_address()?;
     let url = discord::waiting(url);
-    Ok(PluginSender::Discord(endpoint(settings, url, HeaderMap::new(), ChannelSecrets::default())?))
+    http(settings, url, HeaderMap::new(), ChannelSecrets::default(), HttpService::Discord)
 }
 
 fn composio(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
     let (call, url, headers, key) = composio::read(settings)?;
-    let endpoint = endpoint(settings, url, headers, ChannelSecrets::of(&key))?;
-    Ok(PluginSender::Composio { endpoint, call })
+    http(settings, url, headers, ChannelSecrets::of(&key), HttpService::Composio(call))
 }
 
 fn openclaw(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
     let (ask, url, headers, token) = openclaw::read(settings)?;
-    let endpoint = endpoint(settings, url, headers, ChannelSecrets::of(&token))?;
-    Ok(PluginSender::Openclaw { endpoint, ask })
+    http(settings, url, headers, ChannelSecrets::of(&token), HttpService::Openclaw(ask))
 }
 
 fn telegram(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
@@ -222,7 +221,7 @@ fn telegram(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError
     let mut secrets = ChannelSecrets::default();
     secrets.add(&token.value);
     secrets.add(&chat);
-    Ok(PluginSender::Telegram { endpoint: endpoint(settings, url, HeaderMap::new(), secrets)?, chat })
+    http(settings, url, HeaderMap::new(), secrets, HttpService::Telegram { chat })
 }
 
 fn webhook(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError> {
@@ -248,18 +247,16 @@ fn webhook(settings: &ChannelSettings<'_>) -> Result<PluginSender, ChannelError>
         secrets.add(value);
         value.split_whitespace().for_each(|word| secrets.add(word));
     }
-    Ok(PluginSender::Webhook { endpoint: endpoint(settings, url, headers, secrets)?, secret })
+    http(settings, url, headers, secrets, HttpService::Webhook { secret })
 }
 
-fn endpoint(
+fn http(
     settings: &ChannelSettings<'_>,
     url: Url,
     headers: HeaderMap,
     secrets: ChannelSecrets,
-) -> Result<HttpEndpoint, ChannelError> {
-    HttpEndpoint::new(url, headers, secrets).map_err(|why| settings.not_here(why))
-}
-
-fn json(message: Value) -> Vec<u8> {
-    message.to_string().into_bytes()
+    service: HttpService,
+) -> Result<PluginSender, ChannelError> {
+    let endpoint = HttpEndpoint::new(url, headers, secrets).map_err(|why| settings.not_here(why))?;
+    Ok(PluginSender::Http(Box::new(endpoint), service))
 }

@@ -15,12 +15,10 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fmt;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, fs, io};
 
 use ao_core::{Attempt, SessionId};
 use ao_ports::environment::{ATTEMPT, DATA_DIR, SESSION, SETUP};

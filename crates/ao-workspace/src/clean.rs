@@ -1,9 +1,8 @@
 //! Deletes the ignored files of a tree, and nothing else.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use ao_ports::CleanedFiles;
 

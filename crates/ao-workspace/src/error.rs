@@ -130,11 +130,8 @@ fn processes(pids: &[u32]) -> String {
 
 /// Returns an error with all its causes, in one line.
 pub(crate) fn chain(err: &dyn Error) -> String {
-    let mut text = err.to_string();
-    let mut next = err.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
+    match err.source() {
+        Some(source) => format!("{err}: {}", chain(source)),
+        None => err.to_string(),
     }
-    text
 }

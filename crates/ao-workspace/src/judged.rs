@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ao_core::workspace::TreeFacts;
-use ao_ports::TreeRef;
+use ao_core::workspace::{KeepReason, TreeFacts, reasons_against_discard, reasons_to_keep};
+use ao_ports::{TreeRef, WorkspaceSurvey};
 
 use crate::error::TreeError;
 use crate::gate::{self, JudgedTree, KeptElsewhere, OwnBranches, objects_of};
@@ -25,6 +25,34 @@ pub(crate) async fn facts(
         // A folder that is no such tree. Git would answer for the repository around it.
         Ok(None) => TreeFacts { ours: Some(false), process_inside, ..TreeFacts::default() },
         Err(_) => TreeFacts { process_inside, ..TreeFacts::default() },
+    }
+}
+
+/// Describes the workspace of a session for a survey.
+pub(crate) fn surveyed(tree: &TreeRef, path: &Path, sizes: (u64, u64), facts: &TreeFacts) -> WorkspaceSurvey {
+    WorkspaceSurvey {
+        session: Some(tree.session),
+        path: path.display().to_string(),
+        bytes: sizes.0,
+        ignored_bytes: sizes.1,
+        reasons: reasons_to_keep(facts),
+        reasons_against_discard: reasons_against_discard(facts),
+    }
+}
+
+/// Describes a folder that belongs to no known session.
+pub(crate) fn stranger(
+    path: &Path,
+    (bytes, ignored_bytes): (u64, u64),
+    reason: KeepReason,
+) -> WorkspaceSurvey {
+    WorkspaceSurvey {
+        session: None,
+        path: path.display().to_string(),
+        bytes,
+        ignored_bytes,
+        reasons: vec![reason.clone()],
+        reasons_against_discard: vec![reason],
     }
 }
 

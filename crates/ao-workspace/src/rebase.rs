@@ -16,6 +16,7 @@ use ao_ports::{RebaseOrder, RebaseOutcome};
 use crate::error::TreeError;
 use crate::own_tree::OwnTree;
 use crate::repository::Repository;
+use crate::rescue::RescuedWork;
 use crate::{config, rescue, start};
 
 /// Files of git that show an operation in progress.
@@ -72,7 +73,8 @@ pub(crate) async fn rebase(
     if git.asks(&["merge-base", "--is-ancestor", &base, order.head.as_str()]).await? {
         return Ok(RebaseOutcome::UpToDate);
     }
-    rescue::before_rebase(&repository.git, order.tree.session, &order.branch, order.head.as_str()).await?;
+    let (session, head) = (order.tree.session, order.head.as_str());
+    rescue::leave(&repository.git, session, RescuedWork::BeforeRebase, &order.branch, head).await?;
     let writer = tree.writer()?;
     let onto: Vec<&str> = PLAIN.iter().copied().chain(["rebase", "--no-autosquash", &base]).collect();
     if let Err(err) = writer.write(&onto).await {

@@ -79,51 +79,35 @@ pub(crate) async fn last_state(tree: &OwnTree, session: SessionId) -> Result<Str
     taken.map_err(TreeError::tried(format!("keep the last state of `{}`", tree.path.display())))
 }
 
-/// Points the rescue ref at the last state. With a reflog, so that a second removal does not hide the state of the
-/// first.
+/// The work that a rescue ref saves.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum RescuedWork {
+    /// The last state of a tree that is removed.
+    LastState,
+    /// Another branch of that tree, in a separate ref beside that of its last state.
+    OtherBranch,
+    /// A branch before it is rebased. In a separate ref: the tree lives on, and its removal leaves another.
+    BeforeRebase,
+}
+
+/// Points a rescue ref at a commit. With a reflog, so that a second removal does not hide the state of the first.
 pub(crate) async fn leave(
     git: &Git,
     session: SessionId,
-    branch: &str,
-    commit: &str,
-) -> Result<String, TreeError> {
-    let why = format!("ao: tree of {session} removed");
-    point(git, session, branch, commit, &rescue_ref(session), &why).await
-}
-
-/// Saves other work of a tree in a separate ref beside that of its last state.
-pub(crate) async fn beside(
-    git: &Git,
-    session: SessionId,
-    name: &str,
-    commit: &str,
-) -> Result<String, TreeError> {
-    let short: String = commit.chars().take(12).collect();
-    let rescue = format!("{}-{}-{short}", rescue_ref(session), name.replace('/', "-"));
-    point(git, session, name, commit, &rescue, &format!("ao: tree of {session} removed")).await
-}
-
-/// Saves a branch before it is rebased. In a separate ref: the tree lives on, and its removal leaves another.
-pub(crate) async fn before_rebase(
-    git: &Git,
-    session: SessionId,
+    work: RescuedWork,
     branch: &str,
     commit: &str,
 ) -> Result<String, TreeError> {
     let short: String = commit.chars().take(12).collect();
-    let rescue = format!("{}-before-rebase-{short}", rescue_ref(session));
-    let why = format!("ao: branch of {session} rebased");
-    point(git, session, branch, commit, &rescue, &why).await
-}
-
-async fn point(
-    git: &Git,
-    session: SessionId,
-    branch: &str,
-    commit: &str,
-    rescue: &str,
-    why: &str,
-) -> Result<String, TreeError> {
+    let rescue = match work {
+        RescuedWork::LastState => rescue_ref(session),
+        RescuedWork::OtherBranch => format!("{}-{}-{short}", rescue_ref(session), branch.replace('/', "-")),
+        RescuedWork::BeforeRebase => format!("{}-before-rebase-{short}", rescue_ref(session)),
+    };
+    let why = match work {
+        RescuedWork::BeforeRebase => format!("ao: branch of {session} rebased"),
+        _ => format!("ao: tree of {session} removed"),
+    };
     let what = || TreeError::tried("keep its last state in a rescue ref");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let tag = format!(
@@ -132,9 +116,9 @@ async fn point(
         config::email(session)
     );
     let tag = git.write_with(&["mktag"], Some(&tag)).await.map_err(what())?;
-    let args = ["update-ref", "--create-reflog", "-m", why, rescue, &tag];
+    let args = ["update-ref", "--create-reflog", "-m", &why, &rescue, &tag];
     git.write(&args).await.map_err(what())?;
-    Ok(rescue.to_owned())
+    Ok(rescue)
 }
 
 /// Deletes the rescue refs of trees that were removed before this time. Returns how many.

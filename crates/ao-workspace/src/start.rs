@@ -1,8 +1,11 @@
 //! Chooses the start of a tree: a new branch off the base, an existing branch, a pull request, or its own last state.
 
+use std::path::Path;
+
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
+use ao_ports::CreatedWorkspace;
 use tracing::warn;
 
 use crate::error::TreeError;
@@ -152,6 +155,11 @@ async fn joined(
 
 async fn is_ancestor(repository: &Repository, older: &str, newer: &str) -> Result<bool, TreeError> {
     Ok(repository.git.asks(&["merge-base", "--is-ancestor", older, newer]).await?)
+}
+
+/// Describes a tree that was made at this path.
+pub(crate) fn made(path: &Path, base: &str) -> CreatedWorkspace {
+    CreatedWorkspace { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 pub(crate) fn local(branch: &str) -> String {

@@ -1,11 +1,10 @@
 //! The part that all drivers share: options, runtimes, and the state of each process.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use std::{fmt, io};
 
 use ao_core::{Attempt, SessionId};
 use ao_ports::{AgentError, Clock, ProcessRef, Runtime, Runtimes};

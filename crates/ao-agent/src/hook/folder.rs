@@ -1,11 +1,10 @@
 //! The spool folder: lists, bounds and removes the reports in it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
-use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use super::{UNFINISHED, WAITING};
 

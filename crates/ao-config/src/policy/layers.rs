@@ -10,6 +10,7 @@ use ao_core::pull::AuthorStanding;
 use serde_json::Value;
 
 use super::times::{FreezeWindow, window};
+use crate::rule::drop_nulls;
 use crate::shape::{ApproversConfig, NeedsHuman, PolicyConfig, ProtectedConfig, StandingName};
 
 /// One layer of a policy, and its origin.
@@ -172,8 +173,8 @@ fn fields(layers: &[PolicyLayer<'_>], policy: &Policy) -> Vec<PolicySetting> {
         .map(|said| (said.from, serde_json::to_value(said.policy).unwrap_or_default()))
         .collect();
     let value = |key: &'static str, value: Value| {
-        let from =
-            said.iter().filter(|(_, said)| said.get(key).is_some()).map(|(from, _)| (*from).to_owned());
+        let sets = |(_, said): &&(&str, Value)| said.get(key).is_some_and(|value| !value.is_null());
+        let from = said.iter().filter(sets).map(|(from, _)| (*from).to_owned());
         PolicySetting { key, value, from: from.collect() }
     };
     vec![
@@ -207,6 +208,7 @@ fn merged(layers: &[PolicyLayer<'_>], read: impl Fn(&PolicyConfig) -> Value) -> 
     };
     let mut said: Vec<Value> =
         layers.iter().map(|said| read(said.policy)).filter(|value| !empty(value)).collect();
+    said.iter_mut().for_each(drop_nulls);
     match said.len() {
         0 => Value::Null,
         1 => said.swap_remove(0),

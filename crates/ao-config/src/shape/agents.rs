@@ -11,16 +11,12 @@ use super::units::TimeSpan;
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgentConfig {
     /// The actions that need no approval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The reasoning effort, by the agent's own name for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// The login to use, if there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// Further arguments for its program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,10 +48,8 @@ pub struct Specialist {
     #[schemars(extend("x-also" = ["agent"]))]
     pub tool: String,
     /// Its runtime, if not the default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<super::Plugin>,
     /// The maximum number that run at a time, in all projects together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-also" = ["maxParallelAgents", "maxAgents"]))]
     pub max_parallel: Option<u32>,
     /// Its skills, the issues it takes and its instructions.
@@ -73,7 +67,6 @@ pub struct SpecialistConfig {
     /// The issues that it takes.
     pub filters: IssueFilters,
     /// Further instructions besides the task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub prompt: Option<String>,
     /// The settings with which it is started.
@@ -112,7 +105,6 @@ pub struct AutoAssignConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_labels: Vec<String>,
     /// The label by which a person approves an issue whose author may not start agents. Agents cannot add it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_label: Option<String>,
     /// Leaves issues that fit no specialist alone, instead of giving them to the project's own agent.
     pub specialists_only: bool,
@@ -136,22 +128,18 @@ impl Default for AutoAssignConfig {
 pub struct OrchestratorConfig {
     /// Starts one with `ao start`. By default it is started only if its agent stays at its prompt: an agent whose
     /// process ends with each turn would spend a turn on every start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Gives new issues to agents without a person's request: to the specialist whose filters match, or else to the
     /// project's own agent. A project can override this.
     pub auto_assign: bool,
     /// Its agent, if not the default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The settings with which it is started.
     pub agent_config: AgentConfig,
     /// Further instructions besides its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub prompt: Option<String>,
     /// The interval at which it looks at all sessions without being asked; never if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<TimeSpan>,
 }
 

@@ -12,7 +12,6 @@ use super::units::TimeSpan;
 #[schemars(extend("x-short" = "command"))]
 pub struct CheckConfig {
     /// Its name; by default the start of its command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The command, run by `sh` at the root of a clean checkout of the merged result. It passes if it exits with 0.
     #[schemars(extend("x-env" = "never"))]
@@ -24,14 +23,14 @@ pub struct CheckConfig {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// If `true`, a pull request merges only after it has passed.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub required: bool,
     /// Its environment variables, besides those that every program gets.
     #[serde(default, skip_serializing_if = "is_plain")]
     #[schemars(extend("x-also" = ["environment"]))]
     pub env: EnvConfig,
     /// The number of further runs if it could not be run or was killed from outside. A failed check is not run again.
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     pub retries: u32,
 }
 
@@ -47,14 +46,6 @@ impl CheckConfig {
 
 fn half_an_hour() -> TimeSpan {
     TimeSpan(std::time::Duration::from_secs(30 * 60))
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn one() -> u32 {
-    1
 }
 
 fn is_plain(env: &EnvConfig) -> bool {

@@ -47,7 +47,7 @@ pub use self::settings::{DashboardConfig, LifecycleConfig, PowerConfig, ServerCo
 #[schemars(title = "ao configuration")]
 pub struct Config {
     /// The address at which editors find the schema of this file.
-    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// The port of the dashboard and the HTTP API.
     #[schemars(range(min = 1))]
@@ -73,10 +73,8 @@ pub struct Config {
     /// The channels of notices, by priority.
     pub notification_routing: RoutingConfig,
     /// Hours in which notices that can wait are held back.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_hours: Option<QuietHours>,
     /// Notices that are collected and sent as one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<DigestConfig>,
     /// Plugins from outside.
     pub plugins: Vec<PluginEntry>,
@@ -113,7 +111,6 @@ pub struct Defaults {
     pub tracker: Plugin,
     /// The forge: `local`. `github`, `gitlab` and `gitea` load, but are not available in this version. By default
     /// the same as the tracker, if that is a forge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scm: Option<Plugin>,
     /// The channels of notices: `desktop`, `slack`, `discord`, `composio`, `webhook`, `openclaw`, `telegram`, or the
     /// name of a channel from `notifiers`.
@@ -158,4 +155,12 @@ impl Default for Defaults {
             notifiers: vec!["desktop".into()],
         }
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u32 {
+    1
 }

@@ -27,20 +27,16 @@ pub struct PluginEntry {
     /// Its name.
     pub name: String,
     /// Its source: `local`, `git`, or the name of a registry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Its program or folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kind" = "path"))]
     pub path: Option<String>,
     /// Its package, if it was installed from one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
     /// Its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// If `false`, it is not used.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub enabled: bool,
     /// Its own configuration, which it gets when it starts.
     #[serde(default)]
@@ -53,16 +49,12 @@ pub struct PluginEntry {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RoutingConfig {
     /// A person has to act now, because work has stopped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub urgent: Option<Vec<String>>,
     /// A person has to decide something.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Vec<String>>,
     /// Something is unusual.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Vec<String>>,
     /// Good to know.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Vec<String>>,
 }
 
@@ -125,8 +117,4 @@ impl JsonSchema for Plugin {
             "x-env": "late",
         })
     }
-}
-
-fn yes() -> bool {
-    true
 }

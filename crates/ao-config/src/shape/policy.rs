@@ -13,23 +13,19 @@ use super::WeekDay;
 #[schemars(title = "ao policy", extend("x-env" = "never"))]
 pub struct PolicyConfig {
     /// The address at which editors find the schema of this file.
-    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// The number of approvals that the current head needs; 1 by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<u32>,
     /// The people whose approval counts; owners, members and collaborators by default. The author and bots never count.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approvers: Option<ApproversConfig>,
     /// Files that only certain people may approve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true, "x-also" = ["protectedPaths"]))]
     pub protected: Vec<ProtectedConfig>,
     /// The maximum number of changed files.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_files: Option<u64>,
     /// The maximum number of lines, added and removed together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lines: Option<u64>,
     /// Checks that must have passed on the current head, in addition to those that the forge requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,17 +44,14 @@ pub struct PolicyConfig {
     #[schemars(extend("x-one" = true, "x-also" = ["forbiddenPatterns"]))]
     pub forbidden: Vec<PatternConfig>,
     /// Scans added lines for secrets, by the rule set that comes with `ao`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub secrets: Option<bool>,
     /// Times in which nothing is merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-one" = true))]
     pub freeze: Vec<FreezeConfig>,
     /// Requires the approval of a person, even if `approvals` is 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub human_always: Option<bool>,
     /// Requires the approval of a person for some pull requests only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_human: Option<NeedsHuman>,
     /// The trust level of each agent, by its name or that of a specialist, and `default` for all others: `none`, `low`,
     /// `medium`, `high`, or a level of `trustLevels`. It counts for pull requests that no person has approved.
@@ -68,11 +61,9 @@ pub struct PolicyConfig {
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub trust_levels: IndexMap<String, TrustLevel>,
     /// Requires that review threads in which a person wrote are resolved; `true` by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub threads_resolved: Option<bool>,
     /// Merges automatically what the policy allows. By default the reaction to `approved-and-green` decides, which is off
     /// unless configured.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
 }
 
@@ -81,10 +72,8 @@ pub struct PolicyConfig {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ApproversConfig {
     /// `owner`, `member`, `collaborator`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub standings: Option<Vec<StandingName>>,
     /// Logins at the forge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub logins: Option<Vec<String>>,
 }
 
@@ -113,7 +102,7 @@ pub struct ProtectedConfig {
     #[schemars(extend("x-one" = true))]
     pub standings: Vec<StandingName>,
     /// The number of their approvals that is needed.
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     #[schemars(range(min = 1))]
     pub approvals: u32,
 }
@@ -124,7 +113,6 @@ pub struct ProtectedConfig {
 #[schemars(extend("x-short" = "regex"))]
 pub struct PatternConfig {
     /// The name under which matches are reported; by default the expression itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A regular expression.
     #[schemars(extend("x-also" = ["pattern"]))]
@@ -154,7 +142,6 @@ pub struct FreezeConfig {
     #[schemars(extend("x-one" = true))]
     pub days: Vec<WeekDay>,
     /// The time zone, such as `Europe/Berlin`; UTC by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// The reason that people are shown.
     #[serde(default = "frozen")]
@@ -174,10 +161,8 @@ pub struct NeedsHuman {
     #[schemars(extend("x-one" = true))]
     pub labels: Vec<String>,
     /// It changes more files than this.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub more_files_than: Option<u64>,
     /// It adds and removes more lines than this.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub more_lines_than: Option<u64>,
     /// Its author is one of these: logins, and names of agents and specialists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -196,15 +181,9 @@ pub struct TrustLevel {
     #[schemars(extend("x-one" = true))]
     pub paths: Vec<String>,
     /// The maximum number of files.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_files: Option<u64>,
     /// The maximum number of lines, added and removed together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lines: Option<u64>,
-}
-
-fn one() -> u32 {
-    1
 }
 
 fn frozen() -> String {

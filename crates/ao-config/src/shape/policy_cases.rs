@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(title = "ao policy cases", extend("x-env" = "never"))]
 pub struct PolicyCases {
     /// The address at which editors find the schema of this file.
-    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// The cases.
     pub cases: Vec<PolicyCase>,
@@ -37,16 +37,12 @@ pub struct CaseGiven {
     #[schemars(extend("x-one" = true))]
     pub files: Vec<String>,
     /// The number of lines that it adds and removes, together; 10 by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
     /// The agent that made it. Without this, and unless `author` is an agent, its author is a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The specialist that made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
     /// The login of its author.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// The approvals of this head, by login, with the standing of each person: `{ ann: owner, bob: member, eve:
     /// outsider }`.
@@ -71,7 +67,6 @@ pub struct CaseGiven {
     /// Lines that it adds, by file. They are scanned like those of a real pull request.
     pub added: IndexMap<String, String>,
     /// The time of the verdict, such as `2026-12-24 10:00` in UTC; by default outside of every freeze.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
@@ -91,14 +86,11 @@ pub enum CaseCheck {
 #[schemars(extend("x-short" = "verdict"))]
 pub struct CaseExpected {
     /// `allowed` or `refused`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<CaseVerdict>,
     /// The violated rules, and no others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-one" = true))]
     pub against: Option<Vec<String>>,
     /// `true` if the policy lets it merge without a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
 }
 

@@ -13,7 +13,6 @@ use super::{AgentConfig, AutoAssignConfig, CheckConfig, HooksConfig, Plugin, Pol
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Project {
     /// Its name on its forge: `owner/name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
     /// The main checkout. `~` is your home folder; a relative path starts at the folder of this file.
     #[schemars(with = "String", extend("x-kind" = "path"))]
@@ -22,25 +21,18 @@ pub struct Project {
     #[serde(default = "main_branch")]
     pub default_branch: String,
     /// The start of the names of its sessions; by default the project's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_prefix: Option<String>,
     /// The runtime of its agents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Plugin>,
     /// Its agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The kind of workspace that each session gets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Plugin>,
     /// The tracker of its issues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker: Option<Plugin>,
     /// The forge of its pull requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scm: Option<Plugin>,
     /// The channels of its notices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notifiers: Option<Vec<String>>,
     /// Paths that each workspace shares with your checkout by a symbolic link, such as `node_modules`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,18 +58,15 @@ pub struct Project {
     #[serde(default)]
     pub env: EnvConfig,
     /// Ports that each session gets for itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortsConfig>,
     /// The settings with which its agents are started.
     #[serde(default)]
     pub agent_config: AgentConfig,
     /// Instructions for its agents besides their task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub agent_rules: Option<String>,
     /// A file with such instructions, read when an agent starts. It has to be below the project's `path`, where a
     /// relative path starts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_rules_file: Option<String>,
     /// Settings of its orchestrator.
     #[serde(default)]
@@ -96,13 +85,10 @@ pub struct Project {
     pub conflict_forecast: ConflictForecastConfig,
     /// The conditions for merging its pull requests, in addition to `.ao/policy.yaml` on its base branch: if both set a
     /// key, the stricter value counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyConfig>,
     /// The issues that are given to agents without a person's request. By default as in `orchestrator.autoAssign`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_assign: Option<AutoAssignConfig>,
     /// The maximum number of its agents that run at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]
     pub max_parallel_agents: Option<u32>,
     /// The budget of one session.
@@ -118,14 +104,12 @@ pub struct Project {
     #[serde(default)]
     pub total_budget: BudgetConfig,
     /// Settings of its merge queue. With this, `ao pr merge` uses the queue as well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<MergeQueueConfig>,
     /// Closes the issues that a merged pull request settles: the one that its session works on, and those that its
     /// title, its description or its commits name after a keyword such as `Closes`.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub close_merged_issues: bool,
     /// Resumes its sessions automatically when a provider's limit ends; by default as in `lifecycle`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
 }
 
@@ -151,7 +135,6 @@ impl Default for ConflictForecastConfig {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RoleConfig {
     /// The agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The settings with which it is started.
     pub agent_config: AgentConfig,
@@ -202,10 +185,8 @@ pub struct EnvConfig {
 #[schemars(extend("x-short" = "env"))]
 pub struct SecretConfig {
     /// A variable of the daemon's environment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
     /// A file that contains nothing but the secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("x-kind" = "path", "x-env" = "now"))]
     pub file: Option<Utf8PathBuf>,
 }
@@ -220,7 +201,6 @@ pub struct PortsConfig {
     #[schemars(range(min = 1))]
     pub first: u16,
     /// The last port of the range; by default there are as many ports as names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub last: Option<u16>,
     /// Gives each name one fixed port, so that only one session can run at a time.
@@ -266,22 +246,14 @@ impl Default for MergeQueueConfig {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BudgetConfig {
     /// Dollars, as far as the agent reports its cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub usd: Option<f64>,
     /// Tokens, as far as the agent reports them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Turns of the agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
     /// Time for which its process runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeSpan>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn main_branch() -> String {

@@ -22,7 +22,6 @@ pub struct QuietHours {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub days: Vec<WeekDay>,
     /// The time zone, such as `Europe/Berlin`. By default that of the computer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// Priorities that are sent all the same: `urgent`, `action`, `warning`, `info`.
     #[serde(default = "urgent")]
@@ -37,13 +36,10 @@ pub struct DigestConfig {
     #[serde(default = "info")]
     pub levels: Vec<Priority>,
     /// The interval at which it is sent: on the hour for `1h`, which is also the default without `at`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<TimeSpan>,
     /// The time of the day at which it is sent instead, such as `"09:00"`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The time zone of `at`. By default that of the computer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }
 

@@ -23,67 +23,50 @@ pub struct Reactions(pub BTreeMap<IncidentKind, ReactionConfig>);
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ReactionConfig {
     /// Acts without a person's request. If `false`, a notice is sent instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["autoRespond"]))]
     pub auto: Option<bool>,
     /// The action to take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ActionName>")]
     pub action: Option<ReactionAction>,
     /// The number of times it is done for one incident before it is escalated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxRetries"]))]
     pub retries: Option<u32>,
     /// The limit after which it is escalated: a time, such as `30m`, or a number of attempts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["requireApprovalAfter"]))]
     pub escalate_after: Option<EscalateAfter>,
     /// The message to the agent or the person: a template such as `CI failed: {{errors}}`. If it uses none of `errors`,
     /// `comments`, `conflicts` and `detail`, the details are appended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["prompt"], "x-env" = "never", "x-kind" = "template"))]
     pub message: Option<String>,
     /// The condition for the reaction: an expression such as `label == 'needs-tests'` over the same variables as the
     /// message. If it is false, the incident is only recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never", "x-kind" = "condition"))]
     pub condition: Option<String>,
     /// The priority of the notice to a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// The one channel of its notices, instead of those of the priority.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// The time that a state has to last before it counts, for `agent-stuck` and `agent-idle`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<TimeSpan>,
     /// The minimum time between two actions, even if there is new information.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<TimeSpan>,
     /// The number of times that a failed check is run again before anyone is informed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10))]
     pub rerun: Option<u32>,
     /// Resolves a review thread once it is answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["resolveThreads"]))]
     pub resolve: Option<bool>,
     /// The merge strategy, for `merge`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<MergeStrategy>")]
     pub strategy: Option<LandingStrategy>,
     /// Deletes the branch after a merge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after: Option<bool>,
     /// The agent to start, for `spawn-agent`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The command, for `run`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub command: Option<String>,
     /// The time limit of the command.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<TimeSpan>,
 }
 
@@ -172,8 +155,8 @@ impl ReactionConfig {
         let fields =
             |of: &ReactionConfig| serde_json::to_value(of).and_then(serde_json::from_value::<Map<_, _>>);
         let merged = fields(self).and_then(|under| {
-            let merged = under.into_iter().chain(fields(over)?).collect();
-            serde_json::from_value(Value::Object(merged))
+            let over = fields(over)?.into_iter().filter(|(_, value): &(String, Value)| !value.is_null());
+            serde_json::from_value(Value::Object(under.into_iter().chain(over).collect()))
         });
         merged.expect("what was written from a reaction can be read as one")
     }

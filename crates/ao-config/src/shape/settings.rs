@@ -60,7 +60,6 @@ pub struct DashboardConfig {
     /// Opens it on `ao start`, if there is a desktop.
     pub open: bool,
     /// Its address for people on other computers, such as that of a proxy. Links in notices start with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<String>,
 }
 

@@ -21,6 +21,7 @@ pub(crate) use ao_process::procfs;
 pub(crate) mod defaults;
 pub(crate) mod report;
 pub(crate) mod start;
+pub(crate) mod state;
 pub(crate) mod sweep;
 pub(crate) mod turns;
 pub(crate) mod viewers;

@@ -21,7 +21,7 @@ const GOING: Duration = Duration::from_secs(3);
 
 pub(super) async fn end(shared: &Arc<SharedProcesses>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
-    let _turn = shared.turns.take(key).await;
+    let _turn = shared.host.turns.take(key).await;
     let attempt_dir = shared.attempt_dir(key);
     // An unreadable state does not prevent the end.
     if attempt_dir.readable(attempt_dir.ending()) == Some(EndState::Done) {
@@ -35,7 +35,7 @@ pub(super) async fn end(shared: &Arc<SharedProcesses>, order: &EndOrder) -> Resu
         wait_for_a_start(&attempt_dir).await?;
         end_all(shared, &attempt_dir).await?;
     }
-    shared.samples.forget(key);
+    shared.host.samples.forget(key);
     shared.options.families.remove_agent(key);
     attempt_dir.aside(|attempt_dir| attempt_dir.keep_ending(EndState::Done)).await?;
     shared.sweep();

@@ -15,7 +15,7 @@ const WORD: Duration = Duration::from_secs(2);
 
 pub(super) async fn look(shared: &Arc<SharedProcesses>, process: &ProcessRef) -> ProcessLife {
     let Ok(attempt_dir) = shared.find(process) else { return ProcessLife::Unknown };
-    match shared.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await {
+    match shared.host.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await {
         // Perhaps the exit is just about to be recorded.
         ProcessLife::Unknown if settles(shared, attempt_dir.key).await => one(shared, &attempt_dir).await,
         life => life,
@@ -84,7 +84,7 @@ fn judge(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> Result<ProcessLi
         Some(holder) => used_below(holder.pid),
         None => used_below(record.pid) + procfs::stat(record.pid).ok().flatten().map_or(0, |own| own.used),
     };
-    Ok(ProcessLife::Alive { busy: shared.samples.is_busy(attempt_dir.key, used) })
+    Ok(ProcessLife::Alive { busy: shared.host.samples.is_busy(attempt_dir.key, used) })
 }
 
 /// Returns the processor time of all descendants of a process, including those that have ended.

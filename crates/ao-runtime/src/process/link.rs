@@ -69,7 +69,7 @@ async fn hold(
     });
     shared.links.lock().expect("no thread panics while counting").remove(&attempt_dir.key);
     if let Some(exit) = exit {
-        shared.reports.exited(attempt_dir.key, exit.at, exit.code).await;
+        shared.host.reports.exited(attempt_dir.key, exit.at, exit.code).await;
     }
     // Dropped last, so that waiting callers find the link gone and the exit recorded.
     drop(sender);
@@ -145,7 +145,7 @@ impl LinkTask<'_> {
                     self.sender.send_modify(|known| *known = offset.max(*known));
                 }
                 Some((ShimMessage::Typed { at }, _)) => {
-                    self.shared.reports.typed(self.attempt_dir.key, at).await;
+                    self.shared.host.reports.typed(self.attempt_dir.key, at).await;
                 }
                 Some(_) => {}
             }
@@ -162,7 +162,7 @@ async fn find_out(shared: &SharedProcesses, attempt_dir: &AttemptDir) -> io::Res
     let Some(record) = attempt_dir.record().map_err(io::Error::other)? else { return Ok(None) };
     if let Some(pidfd) = record.unless_ended()? {
         tracing::warn!(session = %attempt_dir.key.0, "a process has lost its shim and is no longer heard");
-        shared.reports.unheld(attempt_dir.key, shared.clock.now()).await;
+        shared.host.reports.unheld(attempt_dir.key, shared.clock.now()).await;
         wait::gone(pidfd).await?;
     }
     if let Some(exit) = written()? {

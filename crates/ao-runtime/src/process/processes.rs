@@ -22,13 +22,7 @@ use super::attach::{self, Attachment};
 use super::link::{self, ShimLink};
 use super::{end, life, output, requests, start, view};
 use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
-use crate::host::file_watch::FileWatcher;
-use crate::host::life::CpuSamples;
-use crate::host::report::ReportSender;
-use crate::host::start::StartLimit;
-use crate::host::sweep::AttemptSweeper;
-use crate::host::turns::AttemptTurns;
-use crate::host::viewers::Viewers;
+use crate::host::state::HostState;
 use crate::host::{AttemptDir, AttemptKey, EndState, ProcessRecord, exec};
 use crate::lineage::Families;
 use crate::recording::OutputLimits;
@@ -93,18 +87,11 @@ pub struct Processes {
 pub(super) struct SharedProcesses {
     pub(super) options: Options,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) reports: ReportSender,
+    pub(super) host: HostState,
     /// Processes whose shim or end is listened to.
     pub(super) links: Mutex<HashMap<AttemptKey, ShimLink>>,
     /// Notifies when a link is added.
     pub(super) linked: Notify,
-    pub(super) samples: CpuSamples,
-    /// Wakes callers that wait for more of a log.
-    pub(super) ear: FileWatcher,
-    sweep: AttemptSweeper,
-    pub(super) turns: AttemptTurns,
-    pub(super) door: StartLimit,
-    pub(super) viewers: Viewers,
 }
 
 impl Processes {
@@ -123,15 +110,9 @@ impl Processes {
             shared: Arc::new(SharedProcesses {
                 options,
                 clock,
-                reports: ReportSender::default(),
+                host: HostState::default(),
                 links: Mutex::default(),
                 linked: Notify::new(),
-                samples: CpuSamples::default(),
-                ear: FileWatcher::default(),
-                sweep: AttemptSweeper::default(),
-                turns: AttemptTurns::default(),
-                door: StartLimit::default(),
-                viewers: Viewers::default(),
             }),
             links: Mutex::default(),
         }
@@ -139,7 +120,7 @@ impl Processes {
 
     /// Sets the reporter, and links to the processes that an earlier daemon has started.
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        self.shared.reports.set_reporter(reporter);
+        self.shared.host.reports.set_reporter(reporter);
         for attempt_dir in AttemptDir::unended(&self.shared.options.state_dir)? {
             self.shared.make_known(&attempt_dir);
             // An unreadable one is unknown, and no reason to ignore the others.
@@ -164,7 +145,7 @@ impl Processes {
     /// again.
     pub async fn forget(&self, process: &ProcessRef) -> Result<(), RuntimeError> {
         let attempt_dir = self.shared.find(process)?;
-        let _turn = self.shared.turns.take(attempt_dir.key).await;
+        let _turn = self.shared.host.turns.take(attempt_dir.key).await;
         match attempt_dir.ending()? {
             Some(EndState::Done) => attempt_dir.empty(),
             _ => Err(RuntimeError::Failed(format!("`{process}` was not ended, so it is not forgotten"))),
@@ -225,7 +206,7 @@ impl SharedProcesses {
 
     /// Removes the state of attempts that ended long ago, now and then.
     pub(super) fn sweep(&self) {
-        self.sweep.now_and_then(self.options.state_dir.clone(), self.options.keep_ended);
+        self.host.sweep.now_and_then(self.options.state_dir.clone(), self.options.keep_ended);
     }
 }
 

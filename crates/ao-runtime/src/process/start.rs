@@ -22,7 +22,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     let key = (spec.session, spec.attempt);
     let shared = &processes.shared;
-    let _turn = shared.turns.take(key).await;
+    let _turn = shared.host.turns.take(key).await;
     let attempt_dir = shared.attempt_dir(key);
     if attempt_dir.ending()?.is_some() {
         return Err(host::start::ended(spec));
@@ -32,7 +32,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
         processes.adopt(&attempt_dir)?;
         return Ok(attempt_dir.process(NAME));
     }
-    let _entered = shared.door.enter().await;
+    let _entered = shared.host.door.enter().await;
     let mut wanted = wanted(shared, &attempt_dir, spec)?;
     end_leftovers(&attempt_dir).await?;
     host::start::ports_are_free(spec).await?;

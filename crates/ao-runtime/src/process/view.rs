@@ -43,7 +43,7 @@ pub(super) async fn open(
         has_control: false,
         is_kept_by_shim: false,
         number: SharedTerminal::number(),
-        shared: processes.viewers.of(attempt_dir.key),
+        shared: processes.host.viewers.of(attempt_dir.key),
         first: VecDeque::new(),
     };
     if options.control {

@@ -13,7 +13,7 @@ use crate::host::{self, AttemptKey, EndState};
 
 pub(super) async fn end(shared: &Arc<SharedTmux>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
-    let _turn = shared.turns.take(key).await;
+    let _turn = shared.host.turns.take(key).await;
     let attempt_dir = shared.attempt_dir(key);
     // An unreadable state does not prevent the end.
     if attempt_dir.readable(attempt_dir.ending()) == Some(EndState::Done) {
@@ -33,7 +33,7 @@ pub(super) async fn end(shared: &Arc<SharedTmux>, order: &EndOrder) -> Result<()
         // Nothing runs in it any more. It stays visible, and ending it is not retried forever.
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
     }
-    shared.samples.forget(key);
+    shared.host.samples.forget(key);
     shared.options.families.remove_agent(key);
     shared.wrote.lock().expect("no thread panics while removing one").remove(&key);
     shared.typed.lock().expect("no thread panics while noting").remove(&key);

@@ -16,7 +16,7 @@ use crate::host::{AttemptDir, ProcessRecord};
 
 pub(super) async fn look(shared: &Arc<SharedTmux>, process: &ProcessRef) -> ProcessLife {
     let Ok(attempt_dir) = shared.find(process) else { return ProcessLife::Unknown };
-    shared.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await
+    shared.host.samples.look(attempt_dir.key, || one(shared, &attempt_dir)).await
 }
 
 async fn one(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir) -> ProcessLife {
@@ -71,7 +71,7 @@ fn judge(
     if !table.has(&pane.process) && !waited_for {
         return Ok(ProcessLife::Gone { code: None });
     }
-    Ok(ProcessLife::Alive { busy: shared.samples.is_busy(attempt_dir.key, table.used(&pane.process)) })
+    Ok(ProcessLife::Alive { busy: shared.host.samples.is_busy(attempt_dir.key, table.used(&pane.process)) })
 }
 
 /// All processes of the host, indexed by terminal session and by parent.

@@ -17,8 +17,13 @@ pub(super) async fn output(
     limit: usize,
     wait: Duration,
 ) -> Result<OutputPart, RuntimeError> {
-    let wanted =
-        OutputRequest { ear: &shared.ear, attempt_dir: &attempt_dir, dir: attempt_dir.output(), limit, wait };
+    let wanted = OutputRequest {
+        ear: &shared.host.ear,
+        attempt_dir: &attempt_dir,
+        dir: attempt_dir.output(),
+        limit,
+        wait,
+    };
     output_wait::wait_for(wanted, || look(&attempt_dir, from, limit)).await
 }
 

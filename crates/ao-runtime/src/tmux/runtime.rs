@@ -23,13 +23,7 @@ use super::noted_writes::NotedWrites;
 use super::server::TmuxServer;
 use super::{end, life, output, screen, start, typing, view, watch, write};
 use crate::host::defaults::{GRACE, KEEP_ENDED, SIZE};
-use crate::host::file_watch::FileWatcher;
-use crate::host::life::CpuSamples;
-use crate::host::report::ReportSender;
-use crate::host::start::StartLimit;
-use crate::host::sweep::AttemptSweeper;
-use crate::host::turns::AttemptTurns;
-use crate::host::viewers::Viewers;
+use crate::host::state::HostState;
 use crate::host::{AttemptDir, AttemptKey, exec};
 use crate::lineage::Families;
 use crate::recording::OutputLimits;
@@ -91,11 +85,10 @@ pub(super) struct SharedTmux {
     pub(super) server: TmuxServer,
     pub(super) control: ControlLink,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) reports: ReportSender,
+    pub(super) host: HostState,
     /// Agents whose exit one of our waiters will record. Until then they count as alive: one that is gone without a
     /// recorded code would pass for killed.
     pub(super) waited_for: Mutex<HashSet<AttemptKey>>,
-    pub(super) samples: CpuSamples,
     /// The time at which a person was last seen typing.
     pub(super) typed: Mutex<HashMap<AttemptKey, Timestamp>>,
     /// The writes noted in tmux, for agents that were written to.
@@ -103,15 +96,9 @@ pub(super) struct SharedTmux {
     /// The agent of each tmux session, by session id, for agents whose end is awaited. Another server reuses the ids,
     /// so the record of the agent has to match too.
     pub(super) sessions: Mutex<HashMap<String, AttemptKey>>,
-    /// Wakes callers that wait for output or an exit.
-    pub(super) ear: FileWatcher,
-    pub(super) turns: AttemptTurns,
-    pub(super) door: StartLimit,
-    pub(super) viewers: Viewers,
     /// Attempts that were begun and not ended. If there are none, the server is not needed; the server decides that
     /// itself, and this only saves asking it at every end.
     pub(super) open: Mutex<HashSet<AttemptKey>>,
-    sweep: AttemptSweeper,
     /// Notifications for the task that waits for typing.
     news: Mutex<Option<mpsc::UnboundedReceiver<TmuxEvent>>>,
 }
@@ -140,18 +127,12 @@ impl Tmux {
                 server,
                 control,
                 clock,
-                reports: ReportSender::default(),
+                host: HostState::default(),
                 waited_for: Mutex::default(),
-                samples: CpuSamples::default(),
                 typed: Mutex::default(),
                 sessions: Mutex::default(),
                 wrote: Mutex::default(),
-                ear: FileWatcher::default(),
-                turns: AttemptTurns::default(),
-                door: StartLimit::default(),
-                viewers: Viewers::default(),
                 open: Mutex::default(),
-                sweep: AttemptSweeper::default(),
                 news: Mutex::new(Some(news)),
             }),
             waiters: Mutex::default(),
@@ -160,7 +141,7 @@ impl Tmux {
 
     /// Sets the reporter of exits and typing, and takes over the agents that an earlier daemon has started.
     pub async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        self.shared.reports.set_reporter(reporter);
+        self.shared.host.reports.set_reporter(reporter);
         if let Some(news) = self.shared.news.lock().expect("no thread panics while taking it").take() {
             let shared = self.shared.clone();
             self.spawn(async move { typing::listen(&shared, news).await });
@@ -246,7 +227,7 @@ impl SharedTmux {
 
     /// Removes the state of attempts that ended long ago, now and then.
     pub(super) fn sweep(&self) {
-        self.sweep.now_and_then(self.agents(), self.options.keep_ended);
+        self.host.sweep.now_and_then(self.agents(), self.options.keep_ended);
     }
 }
 

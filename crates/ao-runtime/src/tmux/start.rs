@@ -34,7 +34,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
     }
     let shared = &tmux.shared;
     let key = (spec.session, spec.attempt);
-    let _turn = shared.turns.take(key).await;
+    let _turn = shared.host.turns.take(key).await;
     let attempt_dir = shared.attempt_dir(key);
     if attempt_dir.ending()?.is_some() {
         return Err(host::start::ended(spec));
@@ -43,7 +43,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         return Ok(attempt_dir.process(NAME));
     }
     let mut launch = launch_of(spec).await?;
-    let _entered = shared.door.enter().await;
+    let _entered = shared.host.door.enter().await;
     shared.open.lock().expect("no thread panics while counting").insert(key);
     if let ServerState::Gone = shared.server.standing()? {
         shared.server.prepare().await?;

@@ -51,7 +51,7 @@ async fn look(shared: &SharedTmux, event: &TmuxEvent) -> Result<(), RuntimeError
         let pane = shared.attempt_dir(key).pane()?;
         let is_here = pane.is_some_and(|pane| pane.server == clients.server && pane.session == session);
         if is_here && note(shared, key, at) {
-            shared.reports.typed(key, at).await;
+            shared.host.reports.typed(key, at).await;
         }
     }
     Ok(())

@@ -62,7 +62,7 @@ pub(super) async fn open(
     if let ProcessLife::Gone { code } = life::look(tmux, process).await {
         return past_view::open(tmux, process, options.history, code).await;
     }
-    let shared = tmux.viewers.of(tmux.find(process)?.key);
+    let shared = tmux.host.viewers.of(tmux.find(process)?.key);
     let size = screen::screen(tmux, process).await?.size;
     let mut ask = interval_at(Instant::now() + ASK, ASK);
     ask.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -100,7 +100,7 @@ async fn written(
     pane: &PaneRecord,
 ) -> Result<(), RuntimeError> {
     let deaf = |err: std::io::Error| failed("listen to", attempt_dir.dir(), &err);
-    let mut listening = shared.ear.listen(attempt_dir.dir()).map_err(deaf)?;
+    let mut listening = shared.host.ear.listen(attempt_dir.dir()).map_err(deaf)?;
     while attempt_dir.exit()?.is_none() && (!attempt_dir.is_closed() || pane.server.lives()?) {
         listening.heard().await.map_err(deaf)?;
     }
@@ -119,7 +119,7 @@ async fn ended(shared: &Arc<SharedTmux>, attempt_dir: &AttemptDir, pane: &PaneRe
     settle(shared, attempt_dir, pane).await;
     let exit = attempt_dir.exit().ok().flatten().unwrap_or_else(|| ProgramExit::unseen(shared.clock.now()));
     shared.waited_for.lock().expect("no thread panics while counting").remove(&attempt_dir.key);
-    shared.reports.exited(attempt_dir.key, exit.at, exit.code).await;
+    shared.host.reports.exited(attempt_dir.key, exit.at, exit.code).await;
 }
 
 fn unless_ended(pane: &PaneRecord) -> Result<Option<std::os::fd::OwnedFd>, RuntimeError> {

@@ -23,7 +23,7 @@ pub(super) async fn write(shared: &SharedTmux, order: &WriteOrder) -> Result<Wri
         let why = "was started without an input, so nothing can be written to it";
         return Err(RuntimeError::Failed(format!("`{}` {why}", order.process)));
     }
-    let _turn = shared.turns.take(attempt_dir.key).await;
+    let _turn = shared.host.turns.take(attempt_dir.key).await;
     let ended = || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process));
     if attempt_dir.exit()?.is_some() || attempt_dir.ending()?.is_some() {
         return Err(ended());

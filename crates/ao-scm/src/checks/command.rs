@@ -1,10 +1,9 @@
 //! One shell command, from start to end.
 
 use std::ffi::OsString;
-use std::fmt;
-use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
+use std::{fmt, io};
 
 use ao_process::{CommandGuard, Keeper, Kept, Mark};
 use camino::Utf8Path;

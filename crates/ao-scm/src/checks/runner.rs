@@ -12,13 +12,11 @@ use tracing::warn;
 
 use super::error::RunnerError;
 use super::execution::execute;
-use super::leftovers;
 use super::live::{LiveExecution, LiveRuns, RunnerState};
-use super::log;
 use super::options::{CheckJob, Options};
 use super::placement::{CheckPlacement, place};
-use super::retention;
 use super::run_records::{self, RunRecords};
+use super::{leftovers, log, retention};
 
 /// Number of updates that may wait for one subscriber.
 const UPDATES: usize = 1_024;

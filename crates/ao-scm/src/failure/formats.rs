@@ -11,7 +11,7 @@ use regex::Captures;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::window::LineView;
-use super::{Pattern, go, javascript, python, rust, tap, text};
+use super::{Options, Pattern, go, javascript, python, rust, tap, text};
 
 /// The most lines of a test's output that are read.
 pub(super) const LINES: usize = 400;
@@ -43,7 +43,7 @@ enum Reading {
     /// A problem that may or may not be why the check failed.
     Likely,
     /// More than these can describe. Returns `None` if another row may know the line.
-    With(fn(&mut LogReader, &LogMatch<'_>, &mut FailureCollector) -> Option<usize>),
+    With(fn(&mut LogReader, &LogMatch<'_>) -> Option<usize>),
 }
 
 struct OutputBlock {
@@ -211,9 +211,10 @@ impl LogMatch<'_> {
     }
 }
 
-/// Reads lines by the table, and keeps what later lines need.
+/// Reads lines by the table, and keeps what was found and what later lines need.
 #[derive(Default)]
 pub(super) struct LogReader {
+    pub found: FailureCollector,
     /// The binary or file of the tests that are read now.
     scopes: HashMap<FailureFamily, String>,
     pub go: go::GoTests,
@@ -222,13 +223,12 @@ pub(super) struct LogReader {
 }
 
 impl LogReader {
+    pub(super) fn new(options: &Options) -> LogReader {
+        LogReader { found: FailureCollector::new(options), ..LogReader::default() }
+    }
+
     /// Reads a line by the first row that knows it. Returns the offset to continue at.
-    pub(super) fn read(
-        &mut self,
-        view: &LineView<'_>,
-        line: &str,
-        found: &mut FailureCollector,
-    ) -> Option<usize> {
+    pub(super) fn read(&mut self, view: &LineView<'_>, line: &str) -> Option<usize> {
         let (search, rows_of_marks) = &*MARKS;
         let mut rows = 0_u64;
         for mark in search.find_overlapping_iter(line) {
@@ -238,7 +238,7 @@ impl LogReader {
             let format = &FORMATS[rows.trailing_zeros() as usize];
             rows &= rows - 1;
             if let Some(parts) = format.pattern.captures(line)
-                && let Some(next) = self.take(format, &LogMatch { view: *view, line, parts }, found)
+                && let Some(next) = self.take(format, &LogMatch { view: *view, line, parts })
             {
                 return Some(next);
             }
@@ -250,50 +250,44 @@ impl LogReader {
         self.scopes.get(&family).map_or("", String::as_str)
     }
 
-    fn take(&mut self, format: &Format, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+    fn take(&mut self, format: &Format, line: &LogMatch<'_>) -> Option<usize> {
         let message = line.part("message");
         match &format.reading {
             Nothing => {}
-            Enter => found.at_step = Some(line.text("step").to_string()),
+            Enter => self.found.at_step = Some(line.text("step").to_string()),
             Step(worth, before) => {
                 let step = line.text("step");
-                found.name_step(*worth, &format!("{before}{step} {}", line.text("target")));
+                self.found.name_step(*worth, &format!("{before}{step} {}", line.text("target")));
                 if let Some(message) = message {
-                    found.likely(FailureEntry::error(message).name(Some(step)));
+                    self.found.likely(FailureEntry::error(message).name(Some(step)));
                 }
             }
             Scope(family) => {
                 self.scopes.insert(*family, line.text("scope").to_string());
             }
             Test(family) => {
-                found.certain(FailureEntry::test(*family, line.text("name")).scope(self.scope(*family)));
+                self.found.certain(FailureEntry::test(*family, line.text("name")).scope(self.scope(*family)));
             }
-            Block(block) => return self.block(block, &format.pattern, line, found),
+            Block(block) => return self.block(block, &format.pattern, line),
             Error if text::is_consequence(line.text("message")) => return None,
             Error => {
                 let code =
                     line.view.below(3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']));
                 let entry =
                     FailureEntry::error(line.text("message")).name(line.part("name").or(line.part("code")));
-                found.certain(entry.at(line.place()).with(code));
+                self.found.certain(entry.at(line.place()).with(code));
             }
             Likely => {
                 let (name, whole) = (line.part("name"), line.line.trim_start());
                 let entry = FailureEntry::error(message.unwrap_or(whole)).name(name);
-                found.likely(entry.with(name.map(|_| whole.to_string())));
+                self.found.likely(entry.with(name.map(|_| whole.to_string())));
             }
-            With(read) => return read(self, line, found),
+            With(read) => return read(self, line),
         }
         Some(line.view.next)
     }
 
-    fn block(
-        &self,
-        block: &OutputBlock,
-        pattern: &Pattern,
-        line: &LogMatch<'_>,
-        found: &mut FailureCollector,
-    ) -> Option<usize> {
+    fn block(&mut self, block: &OutputBlock, pattern: &Pattern, line: &LogMatch<'_>) -> Option<usize> {
         let is_file = block.family == Jest;
         if is_file && self.scope(Jest).is_empty() && line.part("path").is_none() {
             return None;
@@ -316,14 +310,14 @@ impl LogReader {
                 let why = if matches!(status, "TIMEOUT" | "TMT") { "timed out" } else { status };
                 entry = entry.message(vec![why.to_string()]);
             }
-            (block.add)(found, entry);
+            (block.add)(&mut self.found, entry);
         }
         Some(next)
     }
 }
 
 /// Reads an error that a tool reports to the service that runs it.
-fn annotation(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+fn annotation(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let property = |name: &str| {
         let mut properties = line.text("properties").split(',');
         properties.find_map(|property| property.trim().strip_prefix(name)?.strip_prefix('='))
@@ -331,22 +325,22 @@ fn annotation(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollect
     let message = line.text("message").replace("%0D", "").replace("%0A", "\n").replace("%25", "%");
     let entry = FailureEntry::error("").name(property("title"));
     let entry = entry.message(message.lines().map(str::to_string).collect());
-    found.step_failed();
+    reader.found.step_failed();
     if let Some(file) = property("file") {
-        found.certain(entry.at(Some(SourceLocation::new(file, property("line").unwrap_or_default()))));
+        reader.found.certain(entry.at(Some(SourceLocation::new(file, property("line").unwrap_or_default()))));
     } else if !text::is_consequence(&message) {
-        found.likely(entry);
+        reader.found.likely(entry);
     }
     Some(line.view.next)
 }
 
 /// Reads an uncaught exception. It is a likely cause only, because it may also have been logged; without a stack it is
 /// an ordinary line.
-fn thrown(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+fn thrown(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let below = line.view.below(20, |line| line.trim().is_empty());
     let mut frames = below.iter().filter(|line| line.trim_start().starts_with("at "));
     let place = frames.find_map(|line| SourceLocation::own(line))?;
     let message = line.part("message").filter(|message| !message.is_empty()).unwrap_or(line.text("name"));
-    found.likely(FailureEntry::error(message).name(line.part("name")).at(Some(place)));
+    reader.found.likely(FailureEntry::error(message).name(line.part("name")).at(Some(place)));
     Some(line.view.next)
 }

@@ -4,12 +4,11 @@ use ao_ports::FailureKind;
 use memchr::memmem;
 use serde_json::Value;
 
-use super::Pattern;
 use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::formats::{LINES, LogMatch, LogReader};
-use super::text;
 use super::window::LineView;
+use super::{Pattern, text};
 
 static SAID: Pattern = pattern!(r"^\s+(\S+\.go):(\d+): ?(.*)$");
 static BUILD: Pattern = pattern!(r"^(?:vet: )?(\.{0,2}/?[^\s:]+\.go):(\d+):\d+: (.+)$");
@@ -67,29 +66,21 @@ impl GoTests {
 }
 
 /// Assigns the failed tests since the last package to this one.
-pub(super) fn package(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn package(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (package, why) = (line.text("name"), line.part("message"));
     if why.is_none() && !line.line.contains('\t') {
         return None;
     }
     let waiting = std::mem::take(&mut reader.go.waiting);
     if let Some(why) = why.filter(|why| waiting.is_empty() && *why != "build failed") {
-        found.likely(FailureEntry::error(why).name(Some(package)));
+        reader.found.likely(FailureEntry::error(why).name(Some(package)));
     }
-    found.name_step(1, &format!("test {package}"));
-    waiting.into_iter().for_each(|entry| found.certain(entry.scope(package)));
+    reader.found.name_step(1, &format!("test {package}"));
+    waiting.into_iter().for_each(|entry| reader.found.certain(entry.scope(package)));
     Some(line.view.next)
 }
 
-pub(super) fn fail(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn fail(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (view, name, indent) = (&line.view, line.text("name"), text::indent(line.line));
     let ends = |line: &str| text::indent(line) <= indent || is_event(line);
     let (lines, mut next) = view.until(view.next, PRINTED, ends);
@@ -107,20 +98,16 @@ pub(super) fn fail(
     reader.go.waiting.push(entry);
     if reader.go.waiting.len() > WAITING {
         // There is no package line for so many, so report them without a package.
-        reader.go.finish(found);
+        reader.go.finish(&mut reader.found);
     }
     Some(next)
 }
 
-pub(super) fn panic(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn panic(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (entry, next) = read_panic(&line.view, line.line);
     match entry.kind {
         FailureKind::Test => reader.go.waiting.push(entry),
-        FailureKind::Error => found.likely(entry),
+        FailureKind::Error => reader.found.likely(entry),
     }
     Some(next)
 }

@@ -1,7 +1,6 @@
 //! JavaScript: the output of tests, mocha, the spec reporter of node's own test runner, and eslint.
 
 use super::Pattern;
-use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::formats::{LogMatch, LogReader};
 
@@ -23,7 +22,7 @@ pub(super) fn output(entry: FailureEntry, lines: &[String]) -> FailureEntry {
 }
 
 /// Reads the failing tests of mocha: numbered, with titles over several lines, the last of which ends with a colon.
-pub(super) fn mocha(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn mocha(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let view = &line.view;
     let blank = view.after().take(5).take_while(|(line, _)| line.is_empty());
     let begin = blank.last().map_or(view.next, |(_, next)| next);
@@ -42,14 +41,16 @@ pub(super) fn mocha(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureC
             title = format!("{title} {}", first.trim());
             rest = others;
         }
-        found.certain(output(FailureEntry::test(FailureFamily::Jest, title.trim_end_matches(':')), rest));
+        reader
+            .found
+            .certain(output(FailureEntry::test(FailureFamily::Jest, title.trim_end_matches(':')), rest));
         at = end;
     }
     (at > begin).then_some(at)
 }
 
 /// Reads a failing test of node's runner, in the final list of failures. Its location is above it.
-pub(super) fn node(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn node(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let above = line.view.before().next().filter(|line| line.trim_start().starts_with("test at "))?;
     let place = SourceLocation::parse(&above)?;
     let ends = |line: &str| ["test at ", "✖"].iter().any(|start| line.trim_start().starts_with(start));
@@ -59,13 +60,13 @@ pub(super) fn node(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCo
         |line: &String| line.trim().is_empty() || line.contains("subtest") && line.contains("failed");
     if !entry.lines.iter().all(is_consequence) {
         entry.place = entry.place.or(Some(place));
-        found.certain(entry);
+        reader.found.certain(entry);
     }
     Some(next)
 }
 
 /// Reads the errors that eslint lists below the name of a file.
-pub(super) fn stylish(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn stylish(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (lines, next) = line.view.until(line.view.start, usize::MAX, |line| !LISTED.is_match(line));
     let file = line.view.before().take(200).find(|line| !line.starts_with(' ')).unwrap_or_default();
     if file.is_empty() {
@@ -74,7 +75,7 @@ pub(super) fn stylish(_: &mut LogReader, line: &LogMatch<'_>, found: &mut Failur
     for parts in lines.iter().filter_map(|line| STYLISH.captures(line)) {
         let rule = parts.get(3).map(|rule| rule.as_str());
         let place = SourceLocation::new(&file, &parts[1]);
-        found.certain(FailureEntry::error(parts[2].trim()).name(rule).at(Some(place)));
+        reader.found.certain(FailureEntry::error(parts[2].trim()).name(rule).at(Some(place)));
     }
     Some(next)
 }

@@ -9,11 +9,7 @@ use super::formats::LogReader;
 use super::window::LineView;
 use super::{rust, text};
 
-pub(super) fn read(
-    view: &LineView<'_>,
-    reader: &mut LogReader,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn read(view: &LineView<'_>, reader: &mut LogReader) -> Option<usize> {
     // A line may begin with a time.
     let raw = view.raw().trim_ascii();
     let raw = &raw[memchr::memchr(b'{', raw)?..];
@@ -21,12 +17,12 @@ pub(super) fn read(
     let json = || serde_json::from_slice::<Value>(raw).unwrap_or_default();
     if has(r#""$message_type""#) || has(r#""reason""#) {
         if has(r#""level":"error"#) {
-            compiler(&json(), found);
+            compiler(&json(), &mut reader.found);
         }
     } else if has(r#""Action":"#) {
-        reader.go.event(&json(), view, found);
+        reader.go.event(&json(), view, &mut reader.found);
     } else if has(r#""event":"#) && has(r#""type":"#) {
-        harness(&json(), reader.scope(FailureFamily::Rust), found)?;
+        harness(&json(), reader)?;
     } else {
         return None;
     }
@@ -56,16 +52,16 @@ fn compiler(json: &Value, found: &mut FailureCollector) {
     found.certain(entry.name(diagnostic["code"]["code"].as_str()).at(place).with(shown));
 }
 
-fn harness(event: &Value, binary: &str, found: &mut FailureCollector) -> Option<()> {
+fn harness(event: &Value, reader: &mut LogReader) -> Option<()> {
     if event["event"].as_str()? == "failed"
         && let Some(name) = event["name"].as_str()
     {
-        let entry = FailureEntry::test(FailureFamily::Rust, name).scope(binary);
+        let entry = FailureEntry::test(FailureFamily::Rust, name).scope(reader.scope(FailureFamily::Rust));
         let mut entry = rust::output(entry, &lines(&event["stdout"]));
         if entry.lines.is_empty() {
             entry = rust::output(entry, &lines(&event["message"]));
         }
-        found.certain(entry);
+        reader.found.certain(entry);
     }
     Some(())
 }

@@ -1,7 +1,6 @@
 //! Python: pytest's reports, unittest's, and tracebacks.
 
 use super::Pattern;
-use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::formats::{LogMatch, LogReader};
 use super::text;
@@ -15,11 +14,7 @@ static FRAME: Pattern = pattern!(r#"^\s*(?:\| )?File "(.+?)", line (\d+)"#);
 static RAISED: Pattern = pattern!(r"^([A-Za-z_][\w.]*)(?:: (.*))?$");
 
 /// Reads the part of pytest's output with the report of each failure, in which any line may begin one.
-pub(super) fn section(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    _: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn section(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     reader.in_section = true;
     Some(line.view.next)
 }
@@ -30,12 +25,7 @@ fn header(line: &str) -> Option<&str> {
 
 impl LogReader {
     /// Reads a line of that part.
-    pub(super) fn read_section(
-        &mut self,
-        view: &LineView<'_>,
-        line: &str,
-        found: &mut FailureCollector,
-    ) -> usize {
+    pub(super) fn read_section(&mut self, view: &LineView<'_>, line: &str) -> usize {
         if RULE.is_match(line) {
             // The next section of the same kind continues here; other rows may know any other rule.
             self.in_section = SECTION.is_match(line);
@@ -56,7 +46,7 @@ impl LogReader {
             .with(source.map(|line| format!("> {}", line[1..].trim_start())))
             .at(raised_at(places.filter_map(|line| SourceLocation::parse(line)).enumerate())
                 .map(|(_, place)| place));
-        found.detail(entry);
+        self.found.detail(entry);
         next
     }
 }
@@ -67,7 +57,7 @@ fn raised_at(places: impl Iterator<Item = (usize, SourceLocation)>) -> Option<(u
 }
 
 /// `FAILED tests/test_x.py::TestX::test_y[a - b] - AssertionError: …`
-pub(super) fn outcome(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn outcome(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (mut path, rest) = (line.text("path"), line.part("name"));
     let whole = rest.unwrap_or(path);
     // A parameter may contain anything.
@@ -80,17 +70,13 @@ pub(super) fn outcome(_: &mut LogReader, line: &LogMatch<'_>, found: &mut Failur
     let entry = FailureEntry::test(FailureFamily::Pytest, name).scope(path);
     // The summary is cut to the width of the terminal, so it counts only without other output.
     if let Some(message) = message.strip_prefix(" - ") {
-        found.summary(entry.clone().message(vec![message.trim_end_matches("...").to_string()]));
+        reader.found.summary(entry.clone().message(vec![message.trim_end_matches("...").to_string()]));
     }
-    found.certain(entry.at(Some(SourceLocation::new(path, ""))));
+    reader.found.certain(entry.at(Some(SourceLocation::new(path, ""))));
     Some(line.view.next)
 }
 
-pub(super) fn unittest(
-    _: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn unittest(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (view, test, scope) = (&line.view, line.text("name"), line.text("scope"));
     let rule = view.after().take(3).find(|(line, _)| line.starts_with("-----"))?.1;
     let begins = view.lines_from(rule).next().filter(|(line, _)| line.starts_with("Traceback"));
@@ -107,19 +93,15 @@ pub(super) fn unittest(
     {
         *first = format!("{raised}: {first}");
     }
-    found.certain(entry);
+    reader.found.certain(entry);
     Some(next)
 }
 
 /// Reads a traceback outside of any test.
-pub(super) fn uncaught(
-    _: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn uncaught(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     match traceback(&line.view, line.view.next) {
         Ok((entry, next)) => {
-            found.likely(entry);
+            reader.found.likely(entry);
             Some(next)
         }
         // Cut off, or no traceback.

@@ -1,7 +1,6 @@
 //! Rust: tests of cargo and nextest, panics, and errors of rustc.
 
 use super::Pattern;
-use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::formats::{LINES, LogMatch, LogReader};
 use super::text;
@@ -17,27 +16,19 @@ static HARNESS: Pattern = pattern!(
 );
 
 /// Reads the indented list of failed tests at the end.
-pub(super) fn list(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn list(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let indent = text::indent(line.line) + 4;
     let (names, next) = line.view.until(line.view.next, usize::MAX, |line| text::indent(line) < indent);
     for name in &names {
         let entry = FailureEntry::test(FailureFamily::Rust, name.trim());
-        found.certain(entry.scope(reader.scope(FailureFamily::Rust)));
+        reader.found.certain(entry.scope(reader.scope(FailureFamily::Rust)));
     }
     Some(next)
 }
 
 /// Reads a panic that was printed when it happened. Its thread has the name of the test, whose result is reported
 /// elsewhere.
-pub(super) fn panic(
-    reader: &mut LogReader,
-    line: &LogMatch<'_>,
-    found: &mut FailureCollector,
-) -> Option<usize> {
+pub(super) fn panic(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let thread = line.text("name");
     let (lines, next) = line.view.until(line.view.next, LINES, |line| ENDS_MESSAGE.is_match(line));
     let printed: Vec<String> = std::iter::once(line.line.to_string()).chain(lines).collect();
@@ -45,13 +36,15 @@ pub(super) fn panic(
     if !thread.contains("::") {
         entry.kind = ao_ports::FailureKind::Error;
     }
-    found.detail(output(entry.scope(reader.scope(FailureFamily::Rust)), &printed));
+    reader.found.detail(output(entry.scope(reader.scope(FailureFamily::Rust)), &printed));
     Some(next)
 }
 
 /// Reads a test that failed first and passed in the end.
-pub(super) fn flaky(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
-    found.passed(&FailureEntry::test(FailureFamily::Rust, line.text("name")).scope(line.text("scope")));
+pub(super) fn flaky(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
+    reader
+        .found
+        .passed(&FailureEntry::test(FailureFamily::Rust, line.text("name")).scope(line.text("scope")));
     Some(line.view.next)
 }
 
@@ -96,7 +89,7 @@ pub(super) fn output(entry: FailureEntry, printed: &[String]) -> FailureEntry {
 }
 
 /// Reads an error of the compiler: a message, and the location below it.
-pub(super) fn error(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn error(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let (code, message) = (line.part("name"), line.text("message"));
     let below = line.view.after().take(2).map(|(line, _)| line);
     let arrow = below.filter(|line| ARROW.is_match(line)).find_map(|line| SourceLocation::parse(&line));
@@ -108,6 +101,6 @@ pub(super) fn error(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureC
     let (lines, next) =
         line.view.until(line.view.next, 14, |line| line.trim().is_empty() || ERROR.is_match(line));
     let shown = lines.into_iter().filter(|line| !ARROW.is_match(line) && line.trim() != "|");
-    found.certain(FailureEntry::error(message).name(code).at(arrow).with(shown));
+    reader.found.certain(FailureEntry::error(message).name(code).at(arrow).with(shown));
     Some(next)
 }

@@ -37,15 +37,14 @@ pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(FailureColl
         window: LogWindow::new(log),
         floor: 0,
         junit: JunitReader::default(),
-        formats: LogReader::default(),
-        found: FailureCollector::new(options),
+        reader: LogReader::new(options),
         hints: Vec::new(),
     };
     scan.run()?;
-    scan.formats.go.finish(&mut scan.found);
+    scan.reader.go.finish(&mut scan.reader.found);
     let bytes = scan.window.bytes();
     let end = LineView::around(bytes, bytes.len(), bytes.len());
-    Ok((scan.found, end.surroundings(scan.window.offset, TAIL_LINES, 0)))
+    Ok((scan.reader.found, end.surroundings(scan.window.offset, TAIL_LINES, 0)))
 }
 
 struct LogScan<R> {
@@ -53,8 +52,7 @@ struct LogScan<R> {
     /// Everything before this was read.
     floor: usize,
     junit: JunitReader,
-    formats: LogReader,
-    found: FailureCollector,
+    reader: LogReader,
     /// Offsets of lines that may matter and are still in the window.
     hints: Vec<(usize, bool)>,
 }
@@ -64,7 +62,7 @@ impl<R: Read> LogScan<R> {
         let mut at = self.advance(0)?;
         loop {
             let bytes = self.window.bytes();
-            let hit = if self.formats.in_section {
+            let hit = if self.reader.in_section {
                 Some(at..at)
             } else {
                 SEARCH.find(Input::new(bytes).range(at..)).map(|hit| hit.range())
@@ -86,8 +84,8 @@ impl<R: Read> LogScan<R> {
     /// Reads the line around a hit and returns the offset to continue at.
     fn read(&mut self, hit: Range<usize>) -> usize {
         let bytes = self.window.bytes();
-        if !self.formats.in_section
-            && let Some(next) = self.junit.read(bytes, hit.clone(), &mut self.found)
+        if !self.reader.in_section
+            && let Some(next) = self.junit.read(bytes, hit.clone(), &mut self.reader.found)
         {
             self.floor = next;
             return next;
@@ -95,14 +93,14 @@ impl<R: Read> LogScan<R> {
         let view = LineView::around(bytes, hit.start, self.floor);
         let line = text::clean(view.raw());
         if let Some(step) = text::step(view.raw()) {
-            self.found.at_step = Some(step);
+            self.reader.found.at_step = Some(step);
         }
-        let next = if self.formats.in_section {
-            Some(self.formats.read_section(&view, &line, &mut self.found))
+        let next = if self.reader.in_section {
+            Some(self.reader.read_section(&view, &line))
         } else if line.trim_start().starts_with('{') {
-            json::read(&view, &mut self.formats, &mut self.found)
+            json::read(&view, &mut self.reader)
         } else {
-            self.formats.read(&view, &line, &mut self.found)
+            self.reader.read(&view, &line)
         };
         if next.is_none()
             && let Some(outright) = hint(&line)
@@ -131,10 +129,10 @@ impl<R: Read> LogScan<R> {
             let view = LineView::around(bytes, start, start);
             let line = text::clean(view.raw()).into_owned();
             let around = view.surroundings(self.window.offset, 2, 3);
-            if self.found.hints.len() == HINTS {
-                self.found.hints.pop_front();
+            if self.reader.found.hints.len() == HINTS {
+                self.reader.found.hints.pop_front();
             }
-            self.found.hints.push_back(HintLine { line, around, outright });
+            self.reader.found.hints.push_back(HintLine { line, around, outright });
         }
     }
 }

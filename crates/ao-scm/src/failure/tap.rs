@@ -1,7 +1,6 @@
 //! TAP, with or without YAML below a failing test.
 
 use super::Pattern;
-use super::collector::FailureCollector;
 use super::entry::{FailureEntry, FailureFamily, SourceLocation};
 use super::formats::{LogMatch, LogReader};
 use super::text;
@@ -11,7 +10,7 @@ static PERL: Pattern = pattern!(r"^at (\S+) line (\d+)\.$");
 
 const PRINTED: usize = 60;
 
-pub(super) fn read(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCollector) -> Option<usize> {
+pub(super) fn read(reader: &mut LogReader, line: &LogMatch<'_>) -> Option<usize> {
     let indent = text::indent(line.line);
     // Diagnostics are indented, or comments right below.
     let ends = |line: &str| {
@@ -22,7 +21,7 @@ pub(super) fn read(_: &mut LogReader, line: &LogMatch<'_>, found: &mut FailureCo
     let (lines, next) = line.view.until(line.view.next, PRINTED, ends);
     let name = line.part("name").filter(|name| !name.is_empty()).unwrap_or("unnamed test");
     if let Some(entry) = output(FailureEntry::test(FailureFamily::Tap, name), &lines) {
-        found.certain(entry);
+        reader.found.certain(entry);
     }
     Some(next)
 }

@@ -1,8 +1,7 @@
 //! The interface to the check runner, as far as pull requests need it.
 
 use ao_core::{Commit, ProjectId, PullId};
-use ao_ports::ScmError;
-use ao_ports::{CheckRun, LogPart, RunFilter};
+use ao_ports::{CheckRun, LogPart, RunFilter, ScmError};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 

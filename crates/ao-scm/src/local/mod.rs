@@ -50,10 +50,7 @@ use std::sync::{Arc, RwLock};
 
 use ao_core::{ProjectId, PullId, Timestamp};
 use ao_git::{GitError, Queues, Settings};
-use ao_ports::CheckSpec;
-use ao_ports::StoreError;
-use ao_ports::{Clock, Records};
-use ao_ports::{HintReceiver, LandingStrategy, LookHint, ScmError};
+use ao_ports::{CheckSpec, Clock, HintReceiver, LandingStrategy, LookHint, Records, ScmError, StoreError};
 use camino::Utf8PathBuf;
 use tokio::sync::Notify;
 

@@ -11,8 +11,7 @@ use super::pull_records::PullEntry;
 use super::record::PullRecord;
 use super::refresh::{MoveKind, MovedPull};
 use super::repository::BranchRefs;
-use super::validate;
-use super::{LocalError, LocalScm};
+use super::{LocalError, LocalScm, validate};
 
 impl LocalScm {
     /// Opens a pull request, or returns the open one for this head and base, or the one that was merged from this

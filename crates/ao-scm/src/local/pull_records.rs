@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use ao_core::ProjectId;
-use ao_ports::RecordChange;
-use ao_ports::{Records, StoreError};
+use ao_ports::{RecordChange, Records, StoreError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;

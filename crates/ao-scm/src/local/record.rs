@@ -1,4 +1,4 @@
-//! Stored form of a pull request. Fields that were added later are optional, so that old records load.
+//! Stored form of a pull request.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct PullRecord {
     pub(super) number: u64,
     pub(super) title: String,
-    #[serde(default)]
     pub(super) body: String,
-    #[serde(default)]
     pub(super) draft: bool,
-    #[serde(default)]
     pub(super) labels: BTreeSet<String>,
     pub(super) author: AuthorFacts,
     pub(super) session: Option<SessionId>,
@@ -26,13 +23,10 @@ pub(super) struct PullRecord {
     pub(super) head: Commit,
     pub(super) head_author: Option<String>,
     /// The subject of its commit message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) head_title: Option<String>,
     /// Commit time of the head, in seconds.
-    #[serde(default)]
     pub(super) head_at: i64,
     /// Its branch is gone. The head is pinned, so nothing is lost.
-    #[serde(default)]
     pub(super) gone: bool,
 
     pub(super) base_branch: String,
@@ -47,10 +41,8 @@ pub(super) struct PullRecord {
 
     pub(super) state: PullState,
     pub(super) mergeable: Mergeable,
-    #[serde(default)]
     pub(super) size: ChangeSize,
     /// True if the change could not be measured, so that its size is meaningless.
-    #[serde(default)]
     pub(super) unmeasured: bool,
     /// The merge that was just made. Not stored: git prunes it some day.
     #[serde(skip)]
@@ -60,12 +52,9 @@ pub(super) struct PullRecord {
     /// The merge that is in progress, or was made.
     pub(super) landing: Option<PendingLanding>,
     pub(super) merged_by: Option<String>,
-    #[serde(default)]
     pub(super) reviews: Vec<ReviewRecord>,
     /// Total number of threads and comments so far, from which their ids are made.
-    #[serde(default)]
     pub(super) threads: u32,
-    #[serde(default)]
     pub(super) comments: u32,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
@@ -88,7 +77,6 @@ pub(super) struct PendingLanding {
     /// The future tip of the base.
     pub(super) commit: Commit,
     pub(super) by: Option<String>,
-    #[serde(default)]
     pub(super) delete_branch: bool,
 }
 
@@ -101,11 +89,9 @@ pub(super) struct ReviewRecord {
     /// The base branch and the fork point at the time of the review.
     pub(super) base_branch: Option<String>,
     pub(super) fork: Option<Commit>,
-    #[serde(default)]
     pub(super) body: String,
     pub(super) at: Timestamp,
     pub(super) key: Option<String>,
-    #[serde(default)]
     pub(super) edits: EditCount,
 }
 
@@ -116,7 +102,6 @@ pub(super) struct ThreadRecord {
     pub(super) begun: Option<ThreadAnchor>,
     /// Its position at the current head; absent if its lines have changed.
     pub(super) now: Option<ThreadPosition>,
-    #[serde(default)]
     pub(super) resolved: bool,
     pub(super) resolved_by: Option<String>,
     pub(super) comments: Vec<CommentRecord>,
@@ -129,7 +114,6 @@ pub(super) struct ThreadAnchor {
     pub(super) commit: Commit,
     pub(super) path: String,
     pub(super) line: Option<u32>,
-    #[serde(default)]
     pub(super) side: DiffSide,
     pub(super) context: Option<String>,
 }
@@ -147,7 +131,6 @@ pub(super) struct CommentRecord {
     pub(super) body: String,
     pub(super) at: Timestamp,
     pub(super) key: Option<String>,
-    #[serde(default)]
     pub(super) edits: EditCount,
 }
 

@@ -6,9 +6,9 @@ use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_git::FileContent;
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeAbilities, MergeOrder,
-    MergeOutcome, MovedBase, NewComment, NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow,
-    RunFilter, Scm, ScmChecks, ScmError, ScmReviews, TestOrder, TestOutcome, ThreadReply, TidyOrder, Webhook,
+    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, MergeAbilities, MergeOrder, MergeOutcome,
+    MovedBase, NewComment, NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, RunFilter, Scm,
+    ScmChecks, ScmError, ScmReviews, TestOrder, TestOutcome, ThreadReply, TidyOrder,
 };
 use async_trait::async_trait;
 
@@ -94,10 +94,6 @@ impl Scm for LocalScm {
 
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.follow_refs(hints).await;
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        Err(ScmError::BadWebhook { why: "the forge in the box has none".to_owned() })
     }
 }
 

@@ -9,7 +9,7 @@ use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{
     Clock, HintReceiver, LookHint, NewTask, Records, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen,
-    Tracker, TrackerError, Webhook,
+    Tracker, TrackerError,
 };
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
@@ -352,10 +352,6 @@ impl Tracker for LocalTracker {
                 Err(broadcast::error::RecvError::Closed) => return,
             }
         }
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        Err(TrackerError::BadWebhook { why: "local issues have no webhooks".into() })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
 use ao_core::setup::Origin;
-use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
+use ao_core::workspace::KeepReason;
 use ao_git::Git;
 use ao_ports::{CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, WorkspaceError, WorkspaceSurvey};
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ use crate::git_workspaces::{GitTrees, GitWorkspaces, TreeLayout, facts};
 use crate::options::Options;
 use crate::own_tree::TreeKind;
 use crate::repository::{Repository, same};
-use crate::{clean, size};
+use crate::{clean, judged, size};
 
 /// Creates, inspects and removes clones.
 pub type Clones = GitTrees<CloneLayout>;
@@ -50,15 +50,7 @@ impl CloneLayout {
         let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
-        let (bytes, ignored_bytes) = sizes.await.unwrap_or_default();
-        Ok(Some(WorkspaceSurvey {
-            session: Some(tree.session),
-            path: path.display().to_string(),
-            bytes,
-            ignored_bytes,
-            reasons: reasons_to_keep(&facts),
-            reasons_against_discard: reasons_against_discard(&facts),
-        }))
+        Ok(Some(judged::surveyed(tree, &path, sizes.await.unwrap_or_default(), &facts)))
     }
 
     /// Lists entries among the clones of these projects that are none of the known ones.
@@ -78,14 +70,8 @@ impl CloneLayout {
                 }
                 let whole = vec![path.clone()];
                 let size = tokio::task::spawn_blocking(move || size::freed(&whole));
-                strangers.push(WorkspaceSurvey {
-                    session: None,
-                    bytes: size.await.unwrap_or_default(),
-                    path: path.display().to_string(),
-                    ignored_bytes: 0,
-                    reasons: vec![KeepReason::NotOurs],
-                    reasons_against_discard: vec![KeepReason::NotOurs],
-                });
+                let sizes = (size.await.unwrap_or_default(), 0);
+                strangers.push(judged::stranger(&path, sizes, KeepReason::NotOurs));
             }
         }
         Ok(strangers)

@@ -13,7 +13,7 @@ use crate::git_workspaces::GitWorkspaces;
 use crate::marker::{CreationIntent, TreeMarker};
 use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::Repository;
-use crate::start::{self, BranchOrigin, TreeStart};
+use crate::start::{self, BranchOrigin, TreeStart, made};
 use crate::{checkout, config, size};
 
 /// Creates the clone, or finds it complete. The caller holds the queue of its path.
@@ -63,10 +63,6 @@ pub(super) async fn create(
     fs::rename(&partial, path).map_err(TreeError::file("move into place", &partial))?;
     CreationIntent::clear(&source.common_dir, session)?;
     Ok(made(path, &start.commit))
-}
-
-fn made(path: &Path, base: &str) -> CreatedWorkspace {
-    CreatedWorkspace { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 /// Removes the leftovers of an interrupted creation under its temporary name. No agent has worked there.

@@ -19,6 +19,7 @@ use crate::git_workspaces::{GitWorkspaces, facts};
 use crate::marker::CreationIntent;
 use crate::own_tree::OwnTree;
 use crate::repository::Repository;
+use crate::rescue::RescuedWork;
 use crate::{fetch, rescue, size};
 
 /// Removes the clone if no work is lost. The caller holds the queue of its path, and has undone an earlier unfinished
@@ -94,12 +95,14 @@ async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<Ke
 async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> Result<String, TreeError> {
     let tree = OwnTree::clone_of(source, path, order.tree.session)?;
     let last = rescue::last_state(&tree, order.tree.session).await?;
-    let rescue = rescue::leave(&tree.writer()?, order.tree.session, &order.tree.branch, &last).await?;
+    let (session, git) = (order.tree.session, tree.writer()?);
+    let rescue = rescue::leave(&git, session, RescuedWork::LastState, &order.tree.branch, &last).await?;
     let mut kept = vec![rescue.clone()];
     if order.discard {
         // With `discard` the gate ignores its other branches, its tags and its stashes; they are deleted along with it.
         for (name, commit) in others(&tree, &last).await? {
-            kept.push(rescue::beside(&tree.writer()?, order.tree.session, &name, &commit).await?);
+            let git = tree.writer()?;
+            kept.push(rescue::leave(&git, session, RescuedWork::OtherBranch, &name, &commit).await?);
         }
     }
     let from = path.to_string_lossy();

@@ -58,11 +58,6 @@ impl ProvisionError {
         let path = path.into();
         move |err| ProvisionError::File { what, path, err }
     }
-
-    /// Returns the whole chain in one line, since a port carries plain text.
-    pub(super) fn chain(&self) -> String {
-        crate::error::chain(self)
-    }
 }
 
 /// Describes how a command ended.

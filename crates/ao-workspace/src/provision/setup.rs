@@ -19,6 +19,7 @@ use super::hide::{self, WorkspaceGitDirs};
 use super::log::SetupLog;
 use super::options::Options;
 use super::put::{IncludePaths, put_all};
+use crate::error::chain;
 use ao_git::Git;
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -50,7 +51,7 @@ pub async fn set_up(
 /// Ends all processes that the commands of a workspace have left running.
 pub async fn end_programs(options: &Options, session: SessionId, path: &Path) -> Result<(), WorkspaceError> {
     let ended = mark(session, path, options.grace).end().await.map_err(ProvisionError::NotEnded);
-    ended.map_err(|err| WorkspaceError::Failed(err.chain()))
+    ended.map_err(|err| WorkspaceError::Failed(chain(&err)))
 }
 
 /// Runs an order's commands in a workspace that is about to be removed, and ends all processes they left running.
@@ -189,13 +190,13 @@ async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
 
 fn open(options: &Options, path: &Path) -> Result<SetupLog, WorkspaceError> {
     SetupLog::create(path, options.log_limit)
-        .map_err(|err| WorkspaceError::Failed(ProvisionError::file("make the log", path)(err).chain()))
+        .map_err(|err| WorkspaceError::Failed(chain(&ProvisionError::file("make the log", path)(err))))
 }
 
 /// Returns the error, and the end of the log, to which the error is added as well.
 fn give_up(err: &ProvisionError, log: &mut SetupLog) -> (String, String) {
     let tail = log.tail();
-    let why = secrets::known().mask(&err.chain());
+    let why = secrets::known().mask(&chain(&err));
     // An unwritable log may be the very reason.
     let _ = log.say(&format!("[ao: gave up: {why}]"));
     (why, tail)

@@ -21,7 +21,7 @@ use crate::git_workspaces::GitWorkspaces;
 use crate::marker::{CreationIntent, TreeMarker};
 use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::{ListedWorktree, Repository, at, same};
-use crate::start::{self, BranchOrigin, TreeStart};
+use crate::start::{self, BranchOrigin, TreeStart, made};
 use crate::{checkout, config, read_only};
 use ao_git::GitError;
 
@@ -61,10 +61,6 @@ pub(super) async fn create(
     };
     finish(shared, repository, session, &intent).await?;
     Ok(made(path, &intent.base))
-}
-
-fn made(path: &Path, base: &str) -> CreatedWorkspace {
-    CreatedWorkspace { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 /// The existing state.

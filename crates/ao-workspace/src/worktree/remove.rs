@@ -15,6 +15,7 @@ use crate::git_workspaces::{GitWorkspaces, facts};
 use crate::marker::{CreationIntent, TreeMarker};
 use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::{Repository, at};
+use crate::rescue::RescuedWork;
 use crate::{fetch, read_only, rescue, start};
 
 /// Removes the worktree if no work is lost. The caller holds the queue of its path.
@@ -54,7 +55,7 @@ pub(super) async fn remove(
     let tree = OwnTree::worktree(repository, &path, order.tree.session)?;
     // The gate found nothing uncommitted. Changes since then are saved by this, and not lost.
     let last = rescue::last_state(&tree, order.tree.session).await?;
-    let rescue = rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &last).await?;
+    let rescue = leave_rescue(repository, order, &last).await?;
     // Git refuses to remove a worktree with work or submodules in it without force, and with force it checks nothing.
     let forced = order.discard || has_submodules(&tree).await?;
     undo_removal::begin(repository, order.tree.session, &tree.git_dir).await?;
@@ -87,10 +88,15 @@ async fn judged_again(
     if reasons.is_empty() {
         let last = rescue::last_state(tree, order.tree.session).await?;
         if last != kept {
-            rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &last).await?;
+            leave_rescue(repository, order, &last).await?;
         }
     }
     Ok(reasons)
+}
+
+async fn leave_rescue(repository: &Repository, order: &RemoveOrder, last: &str) -> Result<String, TreeError> {
+    let tree = &order.tree;
+    rescue::leave(&repository.git, tree.session, RescuedWork::LastState, &tree.branch, last).await
 }
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
@@ -176,7 +182,7 @@ async fn already_gone(
     {
         // Its head may be on no branch; then only this entry keeps it.
         if let Some(head) = repository.head_of(entry).await? {
-            rescue::leave(&repository.git, order.tree.session, &order.tree.branch, &head).await?;
+            leave_rescue(repository, order, &head).await?;
         }
         create::forget_entry(repository, entry).await?;
     }

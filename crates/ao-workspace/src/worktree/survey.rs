@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_core::workspace::{KeepReason, reasons_against_discard, reasons_to_keep};
+use ao_core::workspace::KeepReason;
 use ao_ports::{TreeRef, WorkspaceSurvey};
 use futures::future::join_all;
 
@@ -28,32 +28,15 @@ pub(super) async fn survey(
     let inside = processes::any_inside_each(ours.iter().map(|(_, path)| path.clone()).collect()).await;
     let looks = ours.iter().zip(inside).map(|((tree, path), inside)| async move {
         let facts = judged::facts(&TreeKind::worktree(repository), repository, path, tree, inside).await;
-        let (bytes, ignored_bytes) = sizes(repository, path).await;
-        WorkspaceSurvey {
-            session: Some(tree.session),
-            path: path.display().to_string(),
-            bytes,
-            ignored_bytes,
-            reasons: reasons_to_keep(&facts),
-            reasons_against_discard: reasons_against_discard(&facts),
-        }
+        judged::surveyed(tree, path, sizes(repository, path).await, &facts)
     });
     let mut surveyed = join_all(looks).await;
     for path in strangers(repository, &ours) {
-        let (bytes, ignored_bytes) = sizes(repository, &path).await;
         let marker =
             repository.git_dir_of(&path).and_then(|git_dir| TreeMarker::read(&git_dir).ok().flatten());
         let reason = if marker.is_some() { KeepReason::UnknownSession } else { KeepReason::NotOurs };
-        let path = path.display().to_string();
         // None of our records names it, so no removal of ours would take it.
-        surveyed.push(WorkspaceSurvey {
-            session: None,
-            path,
-            bytes,
-            ignored_bytes,
-            reasons: vec![reason.clone()],
-            reasons_against_discard: vec![reason],
-        });
+        surveyed.push(judged::stranger(&path, sizes(repository, &path).await, reason));
     }
     Ok(surveyed)
 }
