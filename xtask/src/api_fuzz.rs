@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::process::{cargo, root, shown, success_if, watch};
+use crate::process::{cargo, root, shown, success_if, target, watch};
 use crate::tools;
 
 /// The version that this repository was tested with.
@@ -74,8 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Returns the program; installs it below the target folder if it is missing.
 fn schemathesis() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let home = target.join(format!("schemathesis-{SCHEMATHESIS}"));
+    let home = target().join(format!("schemathesis-{SCHEMATHESIS}"));
     let program = home.join("bin/schemathesis");
     if program.exists() {
         return Ok(program);
@@ -104,9 +103,7 @@ struct FuzzDaemon {
 
 impl FuzzDaemon {
     fn start(place: &Path) -> Result<FuzzDaemon> {
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        let mut command = Command::new(target.join("debug/ao"));
+        let mut command = Command::new(target().join("debug/ao"));
         command.args(["daemon", "--port", "0"]).env_clear().env("HOME", place).env("NO_COLOR", "1");
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 const BENCHES: &[(&str, &str)] = &[
     ("ao-store", "store"),
     ("ao-core", "core"),
-    ("ao-testkit", "simulation"),
+    ("ao-daemon", "simulation"),
     ("ao-workspace", "create"),
     ("ao-runtime", "shim"),
     ("ao", "sessions"),

@@ -1,12 +1,11 @@
 //! `cargo xtask gauntlet`: sends many scripted issues through the real program while faults are injected.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
 
-use crate::process::{cargo, forward, root, watch};
+use crate::process::{cargo, forward, target, watch};
 use crate::tools;
 
 /// Send many issues through the program while faults are injected.
@@ -23,8 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // The program, the agent and the gauntlet itself, which finds the other two beside it.
     let built = watch(cargo("build --package ao --package ao-testkit --bins --example gauntlet"))?;
     ensure!(built.status.success(), "it does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let mut command = Command::new(target.join("debug/examples/gauntlet"));
+    let mut command = Command::new(target().join("debug/examples/gauntlet"));
     command.args(&args.args);
     forward(command)
 }

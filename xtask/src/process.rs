@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,11 @@ pub(crate) struct FinishedProcess {
 /// Returns the root of the repository, independent of the current folder.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the repository")
+}
+
+/// Returns the folder that cargo builds into.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Creates a `cargo` command in the root of the repository. `line` is split at spaces; add an argument with spaces by

@@ -1,12 +1,12 @@
-//! `cargo xtask simulate`: runs the engine in a world full of faults.
+//! `cargo xtask simulate`: runs the engine, its looks and its jobs in a world full of faults.
 
 use std::process::{Command, ExitCode};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
-use crate::process::{cargo, forward};
+use crate::process::{cargo, forward, target, watch};
 
-/// Run the engine in simulated worlds full of faults, one for each seed.
+/// Run the engine, its looks and its jobs in simulated worlds full of faults, one for each seed.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Args {
     /// Number of seeds to try [default: 1000].
@@ -21,15 +21,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let mut command = command(args);
-    // Keeps cargo from reporting an error when the reader of the output has gone.
-    command.env("CARGO_TERM_QUIET", "true");
-    forward(command)
+    let built = watch(build())?;
+    ensure!(built.status.success(), "it does not build");
+    forward(command(args))
 }
 
-/// Creates the command, in an optimized build, because the number of worlds decides how many faults are found.
+/// Creates the command that builds the simulation: with the features of the tests, so that most of it is built already.
+pub(crate) fn build() -> Command {
+    cargo("build --workspace --example simulate")
+}
+
+/// Creates the command that runs it.
 pub(crate) fn command(args: &Args) -> Command {
-    let mut command = cargo("run --profile simulate --package ao-testkit --bin simulate --");
+    let mut command = Command::new(target().join("debug/examples/simulate"));
     for (flag, value) in [("--seeds", args.seeds), ("--from", args.from), ("--seed", args.seed)] {
         if let Some(value) = value {
             command.arg(flag).arg(value.to_string());

@@ -1,12 +1,11 @@
 //! `cargo xtask soak`: merges for minutes through the real program and measures what grows.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
 
-use crate::process::{cargo, forward, root, watch};
+use crate::process::{cargo, forward, target, watch};
 use crate::tools;
 
 /// Merge for minutes, and print rates, memory, descriptors, refs, objects and database size.
@@ -23,8 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // Optimised, because rates are measured.
     let built = watch(cargo("build --release --package ao --package ao-testkit --bins --example soak"))?;
     ensure!(built.status.success(), "it does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let mut command = Command::new(target.join("release/examples/soak"));
+    let mut command = Command::new(target().join("release/examples/soak"));
     command.args(&args.args);
     forward(command)
 }

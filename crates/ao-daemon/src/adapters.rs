@@ -24,13 +24,14 @@ pub struct DaemonAdapters {
 }
 
 /// The parts that every agent is made with.
-pub(crate) struct AgentDeps {
-    pub(crate) data_dir: Utf8PathBuf,
-    pub(crate) runtimes: Runtimes,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) spool: Arc<Spool>,
-    pub(crate) environment: BTreeMap<String, String>,
-    pub(crate) places: AgentPlaces,
+#[expect(missing_debug_implementations, reason = "ports have no such form")]
+pub struct AgentDeps {
+    pub data_dir: Utf8PathBuf,
+    pub runtimes: Runtimes,
+    pub clock: Arc<dyn Clock>,
+    pub spool: Option<Arc<Spool>>,
+    pub environment: BTreeMap<String, String>,
+    pub places: AgentPlaces,
 }
 
 #[derive(Default)]
@@ -41,7 +42,7 @@ struct PluggedSlots {
 }
 
 impl DaemonAdapters {
-    pub(crate) fn new(
+    pub fn new(
         deps: AgentDeps,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
         registry: Arc<Registry>,
@@ -51,7 +52,7 @@ impl DaemonAdapters {
 
     /// Adds agents of the embedding program, and exchanges those that were made of options, and all notifiers. On a failure
     /// nothing has changed.
-    pub(crate) fn replace(
+    pub fn replace(
         &self,
         own: BTreeMap<String, Arc<dyn Agent>>,
         options: Vec<ao_agent::Options>,
@@ -85,7 +86,7 @@ impl DaemonAdapters {
     ) -> AdapterSet {
         let plugged = self.plugged();
         AdapterSet {
-            errands: Some(jobs.clone()),
+            jobs: Some(jobs.clone()),
             runtimes: runtimes.clone(),
             agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
             workspaces: self.workspaces.clone(),
@@ -138,7 +139,7 @@ impl AgentDeps {
             runtimes: self.runtimes.clone(),
             clock: self.clock.clone(),
             state: self.data_dir.join("agents").join(agent).into(),
-            hooks: Some(self.spool.clone()),
+            hooks: self.spool.clone(),
             environment: self.environment.clone(),
             places: self.places.clone(),
         }

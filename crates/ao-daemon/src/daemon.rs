@@ -128,6 +128,7 @@ pub struct Daemon {
     pub spawn: Arc<SpawnOrders>,
     /// The forges and trackers of the projects.
     pub looks: Arc<ProjectLooks>,
+    forge_deps: ForgeDeps,
     /// Jobs of reactions and hooks.
     pub jobs: Arc<DaemonJobs>,
     /// Forecasts of branches that will not merge with each other.
@@ -194,7 +195,7 @@ impl Daemon {
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
-            spool: spool.clone(),
+            spool: Some(spool.clone()),
             environment: way_home(data_dir, program),
             places: AgentPlaces {
                 ao: program.to_string_lossy().into_owned(),
@@ -203,7 +204,7 @@ impl Daemon {
         };
         let config = Arc::new(match &options.configs {
             Some(configs) => ActiveConfig::pending(data_dir, configs.clone(), options.page.clone()),
-            None => ActiveConfig::without_files(data_dir, registry.clone())?,
+            None => ActiveConfig::without_files(data_dir, InForce::of_text("", registry.clone())?),
         });
         let (agents, notifiers) = match &options.configs {
             // From the first turn on: a notice that waited for the daemon to come back finds its channel.
@@ -226,9 +227,10 @@ impl Daemon {
         let records: Arc<dyn Records> = Arc::new(MaskedRecords(Arc::new(store.clone())));
         let runner =
             Runner::open(checks, records.clone(), clock.clone()).await.map_err(DaemonError::environment)?;
+        let forge_deps = ForgeDeps { records, runner, queues: queues.clone(), clock: clock.clone() };
         let looks = Arc::new(ProjectLooks::new(
             handle.clone(),
-            ForgeDeps { records, runner, queues: queues.clone(), clock: clock.clone() },
+            clock.clone(),
             workspaces.clone(),
             registry,
             OwnAdapters { scms: options.scms.clone(), trackers: options.trackers.clone() },
@@ -238,6 +240,7 @@ impl Daemon {
             config: config.clone(),
             looks: looks.clone(),
             adapters: adapters.clone(),
+            asks_host: true,
         });
         let jobs = Arc::new(DaemonJobs::new(JobDeps {
             data_dir: data_dir.clone(),
@@ -304,6 +307,7 @@ impl Daemon {
             adapters,
             spawn,
             looks,
+            forge_deps,
             jobs,
             forecasts,
             runtimes,
@@ -334,6 +338,8 @@ impl Daemon {
         }
         self.beside.lock().await.shutdown().await;
         self.looks.stop().await;
+        // Ends what the checks run.
+        self.forge_deps.runner.stop().await;
         Ok(self.store.close().await?)
     }
 
@@ -344,7 +350,7 @@ impl Daemon {
         notifiers: BTreeMap<String, Arc<dyn Notifier>>,
         forges: BTreeMap<ProjectId, ForgeConfig>,
     ) -> Result<(), DaemonError> {
-        self.looks.configure(forges).await;
+        self.looks.configure(forges, &self.forge_deps).await;
         self.adapters.replace(BTreeMap::new(), agents, notifiers)?;
         let slots = self.adapters.slots(&self.runtimes, &self.looks, &self.jobs);
         Ok(self.handle.plug(slots).await?)

@@ -4,7 +4,7 @@
 //! ```text
 //!  ao-server (routes) ──► config · terminals · channels · cleanup
 //!            │                ▲
-//!            └──► spawn ──────┘   jobs ◄──RunErrand── engine
+//!            └──► spawn ──────┘   jobs ◄──RunJob── engine
 //!                   │              │                    ▲
 //!                   └──► looks ◄───┘   policy · forecast│
 //!                          └──► trackers and forges ──► Input
@@ -32,7 +32,7 @@ pub mod secrets;
 pub mod spawn;
 pub mod terminals;
 
-pub use crate::adapters::DaemonAdapters;
+pub use crate::adapters::{AgentDeps, DaemonAdapters};
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
 pub use crate::orchestrator::Orchestrator;

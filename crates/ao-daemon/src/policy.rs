@@ -82,7 +82,7 @@ impl ProjectLooks {
             reading.entry(project.clone()).or_default().clone()
         };
         let _turn = turn.lock().await;
-        let now = self.deps.clock.now();
+        let now = self.clock.now();
         let year = now.0 / YEAR;
         let tip = self.trusted_tip(&*scm, project).await?;
         let known = self.policies().get(project).cloned();

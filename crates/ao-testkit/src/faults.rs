@@ -21,7 +21,20 @@ pub enum PortCall {
     Notify,
     Test,
     Merge,
-    Errand,
+    Command,
+    Pulls,
+    OpenPulls,
+    Base,
+    Show,
+    Rerun,
+    Check,
+    RunState,
+    Reply,
+    Task,
+    Tasks,
+    Close,
+    Watch,
+    Rebase,
     Append,
     Read,
     Snapshot,
@@ -45,10 +58,12 @@ pub enum Fault {
     CrashAfter,
     /// It is done twice, as if something in between had retried.
     Twice,
+    /// Nothing is done, because the quota of the forge or the tracker is used up.
+    Limited,
 }
 
 impl PortCall {
-    pub const ALL: [PortCall; 18] = [
+    pub const ALL: [PortCall; 31] = [
         PortCall::Create,
         PortCall::SetUp,
         PortCall::Remove,
@@ -63,7 +78,20 @@ impl PortCall {
         PortCall::Notify,
         PortCall::Test,
         PortCall::Merge,
-        PortCall::Errand,
+        PortCall::Command,
+        PortCall::Pulls,
+        PortCall::OpenPulls,
+        PortCall::Base,
+        PortCall::Show,
+        PortCall::Rerun,
+        PortCall::Check,
+        PortCall::RunState,
+        PortCall::Reply,
+        PortCall::Task,
+        PortCall::Tasks,
+        PortCall::Close,
+        PortCall::Watch,
+        PortCall::Rebase,
         PortCall::Append,
         PortCall::Read,
         PortCall::Snapshot,
@@ -81,13 +109,36 @@ impl PortCall {
             ) => false,
             (PortCall::Append | PortCall::Read | PortCall::Snapshot, Fault::Twice) => false,
             (PortCall::Read | PortCall::Snapshot, Fault::FailAfter) => false,
+            // A watch returns, panics, or goes on; it has no result.
+            (PortCall::Watch, fault) => matches!(fault, Fault::FailBefore | Fault::Panic | Fault::Delay),
+            (_, Fault::Limited) => self.has_quota(),
             _ => true,
         }
+    }
+
+    /// Returns true for a call to a forge or a tracker that answers.
+    fn has_quota(self) -> bool {
+        matches!(
+            self,
+            PortCall::Test
+                | PortCall::Merge
+                | PortCall::Pulls
+                | PortCall::OpenPulls
+                | PortCall::Base
+                | PortCall::Show
+                | PortCall::Rerun
+                | PortCall::Check
+                | PortCall::RunState
+                | PortCall::Reply
+                | PortCall::Task
+                | PortCall::Tasks
+                | PortCall::Close
+        )
     }
 }
 
 impl Fault {
-    pub const ALL: [Fault; 9] = [
+    pub const ALL: [Fault; 10] = [
         Fault::FailBefore,
         Fault::FailAfter,
         Fault::Delay,
@@ -97,6 +148,7 @@ impl Fault {
         Fault::CrashBefore,
         Fault::CrashAfter,
         Fault::Twice,
+        Fault::Limited,
     ];
 }
 
@@ -180,7 +232,20 @@ impl fmt::Display for PortCall {
             PortCall::Notify => "notifier.notify",
             PortCall::Test => "scm.test",
             PortCall::Merge => "scm.merge",
-            PortCall::Errand => "errands.run",
+            PortCall::Command => "jobs.command",
+            PortCall::Pulls => "scm.pulls",
+            PortCall::OpenPulls => "scm.open_pulls",
+            PortCall::Base => "scm.base",
+            PortCall::Show => "scm.show",
+            PortCall::Rerun => "scm.rerun",
+            PortCall::Check => "scm.check",
+            PortCall::RunState => "scm.run",
+            PortCall::Reply => "scm.reply",
+            PortCall::Task => "tracker.task",
+            PortCall::Tasks => "tracker.list",
+            PortCall::Close => "tracker.close",
+            PortCall::Watch => "watch",
+            PortCall::Rebase => "workspace.rebase",
             PortCall::Append => "store.append",
             PortCall::Read => "store.read",
             PortCall::Snapshot => "store.save_snapshot",
@@ -200,6 +265,7 @@ impl fmt::Display for Fault {
             Fault::CrashBefore => "crash before",
             Fault::CrashAfter => "crash after",
             Fault::Twice => "is done twice",
+            Fault::Limited => "is refused for a while",
         })
     }
 }

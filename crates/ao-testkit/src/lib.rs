@@ -1,14 +1,16 @@
 //! A simulated world around the real engine: strict fakes, seeded faults, and invariants.
 //!
 //! ```text
-//!   script (people, forge, clock) ──inputs──► Engine ──effects──► fakes ──► Outside
-//!                ▲                              │ append                     │
-//!                │                              ▼                            │
-//!                │                       MemoryStore ─► shadow, ledger       │
-//!                └──────────── reports: lost, doubled, late ◄────────────────┘
+//!   script (people, clock) ──inputs──► Engine ──effects──► jobs ──► fakes ──► Outside
+//!                ▲                     ▲   │ append          (DaemonParts)      │
+//!                │                     │   ▼                                    │
+//!                │              looks ─┘  MemoryStore ─► shadow, ledger         │
+//!                │                ▲                                             │
+//!                └────────────────┴── reports, hints: lost, doubled, late ◄─────┘
 //! ```
 //!
-//! The engine is the one that ships; so are the rules, unless a test replaces them by a mutant. Time is tokio's
+//! The engine is the one that ships; so are its looks and jobs, which `ao-daemon` hands in ([`DaemonParts`]), and the
+//! rules, unless a test replaces them by a mutant. Only users' commands are faked. Time is tokio's
 //! paused clock, randomness is one seeded generator, and a world runs on one thread: the same seed gives the same
 //! world to the byte.
 //!
@@ -21,6 +23,7 @@ mod faults;
 pub mod installation;
 mod mutant;
 mod outside;
+mod parts;
 pub mod pty;
 mod script;
 pub mod scripted;
@@ -39,6 +42,7 @@ pub use fakes::{
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;
 pub use outside::AgentBehaviour;
+pub use parts::{DaemonParts, DaemonPorts, RunningParts};
 pub use simulate::{SimConfig, SimOutcome, run};
 pub use terminal_user::TerminalUser;
 pub use trace::Trace;

@@ -11,8 +11,8 @@ use ao_core::queue::{BranchUpdate, LandingStrategy, MergeRequest, QueueInput, Qu
 use ao_core::reaction::{ReactionAction, ReactionPatch};
 use ao_core::session::{AgentAbilities, SessionInput, SessionRole};
 use ao_core::setup::{PortRange, Setup};
-use ao_core::task::TaskFacts;
 use ao_core::{Commit, DaemonSettings, Input, ProjectId, PullId, SessionId, TaskId};
+use ao_ports::LookHint;
 use fastrand::Rng;
 
 use crate::outside::{self, AgentBehaviour, WorldEvent};
@@ -20,6 +20,9 @@ use crate::sim::SimDriver;
 use crate::trace::TraceLine;
 use crate::universe::UniverseState;
 use crate::world::{SpawnSpec, message, request};
+
+/// The time in which the daemon has looked at what it got a hint about, unless something fails.
+const LOOKED: u64 = 1_500;
 
 /// The next step of the script.
 enum ScriptAction {
@@ -69,7 +72,10 @@ fn choose(inner: &mut UniverseState) -> ScriptAction {
             let max_live = inner.rng.u32(2..7);
             ScriptAction::Post(vec![Input::Configure(Box::new(settings(max_live)))])
         }
-        55..=58 => ScriptAction::Post(vec![task(inner)]),
+        55..=58 => {
+            task(inner);
+            ScriptAction::Post(vec![])
+        }
         59 | 60 => {
             ScriptAction::Post(vec![Input::Host { free_mb: if inner.rng.bool() { 10 } else { 10_000 } }])
         }
@@ -77,7 +83,10 @@ fn choose(inner: &mut UniverseState) -> ScriptAction {
             let until = inner.wall() + Duration::from_secs(inner.rng.u64(1..90));
             ScriptAction::Post(vec![Input::AccountLimited { account: "fake".into(), until }])
         }
-        62..=76 => ScriptAction::Post(forge(inner)),
+        62..=76 => {
+            forge(inner);
+            ScriptAction::Post(vec![])
+        }
         77..=81 => {
             misfortune(inner);
             ScriptAction::Post(vec![])
@@ -172,16 +181,20 @@ fn queue(inner: &mut UniverseState) -> Vec<Input> {
             (facts.mergeable, facts.base) = (Mergeable::Clean, base.clone());
             facts.threads.clear();
         }
-        facts.observed_at = facts.observed_at.max(at);
-        let (seen, head) = (facts.clone(), facts.head.clone());
-        inputs.push(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(seen)) });
+        let head = facts.head.clone();
+        let now = inner.elapsed();
+        inner.outside.changed.insert(LookHint::Pull(pull.clone()), now);
+        inner.outside.plan(now, WorldEvent::Hint(LookHint::Pull(pull.clone())));
         inputs.push(post(match inner.rng.u8(..6) {
             0 => QueueInput::MergeNow { pull, head, request: merge_request(&mut inner.rng) },
             _ => QueueInput::Enqueue { pull, head, priority },
         }));
     }
     inputs.push(post(QueueInput::Resume {}));
-    inputs
+    // As `ao pr merge` does, once the daemon has looked.
+    let at = inner.elapsed() + LOOKED;
+    inner.outside.plan(at, WorldEvent::Post(inputs));
+    vec![]
 }
 
 /// Returns a request to merge at once, now and then against all rules that can be overridden.
@@ -336,7 +349,10 @@ fn spawn(inner: &mut UniverseState) -> Vec<Input> {
         ..request(SpawnSpec { abilities, limits, role, ..SpawnSpec::default() })
     };
     let times = if rng.u8(..5) == 0 { 3 } else { 1 };
-    vec![Input::Spawn(Box::new(request)); times]
+    // As `ao spawn` does: the issue is read first.
+    let seen = request.task.as_ref().and_then(|task| Some((task.clone(), outside::see_task(inner, task)?)));
+    let seen = seen.map(|(task, facts)| Input::Task { task, facts: Box::new(facts) });
+    seen.into_iter().chain(vec![Input::Spawn(Box::new(request)); times]).collect()
 }
 
 /// Returns the behaviour of an agent; some crash at every start.
@@ -372,41 +388,34 @@ fn send(inner: &mut UniverseState, session: SessionId) -> Vec<Input> {
     vec![message(session, &format!("message {no}: mind the tests"), interrupt, key); times]
 }
 
-fn task(inner: &mut UniverseState) -> Input {
-    let observed = inner.wall();
+/// An issue is written, changed, closed or opened again.
+fn task(inner: &mut UniverseState) {
     let rng = &mut inner.rng;
     let task = any_task(rng);
     let blocked_by = if rng.u8(..3) == 0 { [any_task(rng)].into() } else { Default::default() };
-    let facts = TaskFacts {
-        observed,
-        title: format!("issue {}", task.key),
-        labels: Default::default(),
-        priority: 0,
-        blocked_by,
-        closed: rng.u8(..4) == 0,
-        trusted: true,
-        branch: None,
-        author: None,
-    };
-    Input::Task { task, facts: Box::new(facts) }
+    let (closed, title) = (rng.u8(..4) == 0, format!("issue {} {}", task.key, rng.u8(..4)));
+    inner.outside.tasks.entry(task.clone()).or_insert_with(|| outside::fresh_task(&task));
+    outside::change_task(inner, &task, |facts| {
+        (facts.blocked_by, facts.closed, facts.title) = (blocked_by, closed, title);
+    });
 }
 
-/// A pull request appears or changes, and the poller reports it.
-fn forge(inner: &mut UniverseState) -> Vec<Input> {
+/// A pull request appears or changes.
+fn forge(inner: &mut UniverseState) {
     let at = inner.wall();
     let known: Vec<PullId> = inner.outside.pulls.keys().cloned().collect();
     if known.is_empty() || inner.rng.u8(..12) == 0 {
-        let Some(session) = any_session(inner) else { return vec![] };
-        let Some(known_as) = inner.log.shadow.sessions.get(&session) else { return vec![] };
+        let Some(session) = any_session(inner) else { return };
+        let Some(known_as) = inner.log.shadow.sessions.get(&session) else { return };
         let (project, branch) = (known_as.spec.project.clone(), known_as.spec.branch.clone());
         let pull = PullId { project, number: known.len() as u64 + 1 };
         let base = inner.outside.base(&pull.project);
-        let facts = outside::fresh_pull(&branch, base, at);
-        inner.outside.pulls.insert(pull.clone(), facts.clone());
-        return vec![
-            Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts)) },
-            Input::Pull { pull, input: PullInput::Claim { session } },
-        ];
+        inner.outside.pulls.insert(pull.clone(), outside::fresh_pull(&branch, base, at));
+        outside::hint(inner, LookHint::Pull(pull.clone()));
+        // As `ao pr create` does, once the daemon has looked.
+        let claim = Input::Pull { pull, input: PullInput::Claim { session } };
+        let at = inner.elapsed() + LOOKED;
+        return inner.outside.plan(at, WorldEvent::Post(vec![claim]));
     }
     // Mostly the same few, so that their checks flicker.
     let few = known.len().min(2);
@@ -419,17 +428,11 @@ fn forge(inner: &mut UniverseState) -> Vec<Input> {
         }
         inner.outside.tips.insert(pull.project.clone(), tip);
     }
-    let base = inner.outside.base(&pull.project);
     let facts = inner.outside.pulls.get_mut(&pull).expect("it is one of those");
-    facts.base = base;
     if facts.state == ao_core::pull::PullState::Open {
-        outside::change_randomly(&mut inner.rng, facts, at);
+        outside::change_randomly(&mut inner.rng, facts);
     }
-    facts.observed_at = facts.observed_at.max(at);
-    let seen = Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts.clone())) };
-    // A webhook comes twice.
-    let times = if inner.rng.u8(..5) == 0 { 2 } else { 1 };
-    vec![seen; times]
+    outside::hint(inner, LookHint::Pull(pull));
 }
 
 /// Processes die, alone or all at once, or a census shows nothing.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::pull::PullInput;
 use ao_core::{Input, ProjectId, State};
-use ao_engine::{AskError, Engine, EngineError, EngineRules, Handle, InputReceipt, Options};
+use ao_engine::{AdapterSet, AskError, Engine, EngineError, EngineRules, Handle, InputReceipt, Options};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::fakes::{FakePort, MemoryStore, SimClock, slots};
+use crate::fakes::{FakePort, MemoryStore, SimClock, slots, trackers};
 use crate::outside::{self, WorldEvent};
+use crate::parts::{DaemonParts, DaemonPorts, RunningParts, WatchedJobs};
 use crate::script;
 use crate::trace::TraceLine;
 use crate::universe::{FakeBug, SimUniverse, UniverseState};
@@ -21,6 +21,7 @@ use crate::watch::{self, Invariant, WatchedRules};
 pub(crate) struct SimDriver {
     pub(crate) universe: Arc<SimUniverse>,
     rules: Arc<dyn EngineRules>,
+    parts: Arc<dyn DaemonParts>,
     options: Options,
     pub(crate) projects: Vec<ProjectId>,
     life: Option<DaemonLife>,
@@ -33,12 +34,18 @@ pub(crate) struct SimDriver {
 struct DaemonLife {
     handle: Handle,
     task: JoinHandle<Result<(), EngineError>>,
+    /// The tasks beside the engine.
+    beside: JoinSet<()>,
     stop: CancellationToken,
 }
 
 impl SimDriver {
     /// Creates a world without a daemon. Call it on the runtime that has the simulated time.
-    pub(crate) fn new(universe: Arc<SimUniverse>, rules: Arc<dyn EngineRules>) -> SimDriver {
+    pub(crate) fn new(
+        universe: Arc<SimUniverse>,
+        rules: Arc<dyn EngineRules>,
+        parts: Arc<dyn DaemonParts>,
+    ) -> SimDriver {
         let projects = vec![ProjectId::new("app"), ProjectId::new("lib")];
         let options = Options {
             judge: ao_core::reaction::ConditionJudge::default(),
@@ -53,7 +60,7 @@ impl SimDriver {
             store_retry: Duration::from_secs(1),
         };
         let (asks, began) = (JoinSet::new(), Instant::now());
-        SimDriver { universe, rules, options, projects, life: None, asks, began }
+        SimDriver { universe, rules, parts, options, projects, life: None, asks, began }
     }
 
     pub(crate) fn elapsed(&self) -> u64 {
@@ -73,9 +80,11 @@ impl SimDriver {
                 let mut inner = self.universe.lock();
                 inner.life += 1;
                 inner.dead = false;
+                inner.outside.watchers.clear();
+                inner.outside.looking.clear();
                 let life = inner.life;
                 inner.note(|| TraceLine::Note(format!("the daemon starts, life {life}")));
-                FakePort { universe: self.universe.clone(), life }
+                FakePort::new(self.universe.clone(), life)
             };
             let stop = CancellationToken::new();
             let watched = WatchedRules { universe: self.universe.clone(), rules: self.rules.clone() };
@@ -85,21 +94,37 @@ impl SimDriver {
                 opened = Engine::open(
                     self.options.clone(),
                     Arc::new(watched),
-                    slots(&fake, &self.projects),
+                    AdapterSet::default(),
                     Arc::new(MemoryStore(fake.clone())),
                     Arc::new(SimClock(fake.clone())),
                     stop.clone(),
                 ) => opened,
             };
             match opened {
-                Ok((engine, handle)) => {
+                Ok((mut engine, handle)) => {
                     self.compare(&handle);
-                    self.life = Some(DaemonLife { handle, task: tokio::spawn(engine.run()), stop });
+                    let beside = self.start_parts(&fake, &mut engine, &handle);
+                    self.life = Some(DaemonLife { handle, task: tokio::spawn(engine.run()), beside, stop });
                     return;
                 }
                 Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
             }
         }
+    }
+
+    /// Starts the parts beside the engine, and fills its slots.
+    fn start_parts(&self, fake: &FakePort, engine: &mut Engine, handle: &Handle) -> JoinSet<()> {
+        let mut slots = slots(fake, &self.projects);
+        let RunningParts { jobs, tasks } = self.parts.start(DaemonPorts {
+            handle: handle.clone(),
+            clock: Arc::new(SimClock(fake.clone())),
+            slots: slots.clone(),
+            trackers: trackers(fake, &self.projects),
+        });
+        slots.jobs = Some(Arc::new(WatchedJobs { fake: fake.clone(), jobs }));
+        engine.plug(slots);
+        let lost = fake.life > 1 && self.with(|inner| inner.fake_bug == FakeBug::Looks);
+        if lost { JoinSet::new() } else { tasks }
     }
 
     /// Compares the engine's state, as read from the log, with the shadow.
@@ -113,9 +138,10 @@ impl SimDriver {
 
     /// Restarts the daemon after a crash. Its memory is lost, and the next one starts from the log.
     pub(crate) async fn revive(&mut self) {
-        if let Some(life) = self.life.take() {
+        if let Some(mut life) = self.life.take() {
             life.task.abort();
             let _ = life.task.await;
+            life.beside.shutdown().await;
         }
         {
             let mut inner = self.universe.lock();
@@ -129,13 +155,14 @@ impl SimDriver {
 
     /// An orderly restart.
     pub(crate) async fn restart(&mut self) {
-        if let Some(life) = self.life.take() {
+        if let Some(mut life) = self.life.take() {
             life.stop.cancel();
             tokio::select! {
                 biased;
                 () = self.universe.crashed.notified() => {}
                 _ = life.task => {}
             }
+            life.beside.shutdown().await;
         }
         self.start().await;
     }
@@ -168,6 +195,10 @@ impl SimDriver {
                     self.universe.lock().broken(Invariant::EngineLives, what);
                     self.start().await;
                 }
+                Some(ended) = life.beside.join_next() => {
+                    let what = format!("a task beside the engine has ended: {ended:?}");
+                    self.universe.lock().broken(Invariant::EngineLives, what);
+                }
                 () = self.universe.sooner.notified() => {}
                 () = tokio::time::sleep_until(wake) => {
                     while self.asks.try_join_next().is_some() {}
@@ -189,12 +220,8 @@ impl SimDriver {
         match happening {
             WorldEvent::Report(report) => self.post(report.into()),
             WorldEvent::Act => script::act(self).await,
-            WorldEvent::Ran(rerun) => {
-                let seen = self.with(|inner| outside::ran(inner, &rerun));
-                if let Some(facts) = seen {
-                    self.post(Input::Pull { pull: rerun.pull, input: PullInput::Seen(Box::new(facts)) });
-                }
-            }
+            WorldEvent::Ran(rerun) => self.with(|inner| outside::ran(inner, &rerun)),
+            WorldEvent::Post(inputs) => inputs.into_iter().for_each(|input| self.post(input)),
             other => outside::perform(&mut self.universe.lock(), other),
         }
     }

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ao_core::Input;
+use ao_core::assign::AutoAssign;
 use ao_core::budget::SpendLimits;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::pull::PullState;
+use ao_core::{Input, PullId};
 use ao_engine::CoreRules;
+use ao_ports::LookHint;
 
 use crate::faults::{Fault, FaultPlan};
 use crate::mutant::Mutant;
-use crate::outside::WorldEvent;
+use crate::outside::{self, WorldEvent};
+use crate::parts::DaemonParts;
 use crate::script;
 use crate::sim::SimDriver;
 use crate::trace::Trace;
@@ -68,13 +72,14 @@ const REST: u64 = 45 * 60 * 1000;
 const LONGEST: u64 = 3 * 3600 * 1000;
 
 /// Runs one seed.
-pub fn run(seed: u64, config: &SimConfig) -> SimOutcome {
+pub fn run(seed: u64, config: &SimConfig, parts: &Arc<dyn DaemonParts>) -> SimOutcome {
     let rules: Arc<dyn ao_engine::EngineRules> = match config.mutant {
         Some(mutant) => Arc::new(mutant),
         None => Arc::new(CoreRules),
     };
     let trace = Trace::keeping(config.trace);
-    let mut world = SimWorld::new(seed, FaultPlan::Calm, config.fake_bug, config.watching, trace, rules);
+    let (calm, parts) = (FaultPlan::Calm, parts.clone());
+    let mut world = SimWorld::new(seed, calm, config.fake_bug, config.watching, trace, rules, parts);
     world.block_on(async |sim: &mut SimDriver| {
         sim.start().await;
         set_up(sim);
@@ -128,6 +133,8 @@ fn set_up(sim: &mut SimDriver) {
             setup: script::setup(),
             ports: Some(sim.with(|inner| script::ports(&mut inner.rng, project))),
             merge_queue: Some(sim.with(|inner| script::queue_rules(&mut inner.rng))),
+            auto_assign: (project == "lib" && sim.with(|inner| inner.rng.bool()))
+                .then(|| AutoAssign { account: "fake".into(), ..AutoAssign::default() }),
             ..ProjectConfig::default()
         };
         let project = ao_core::ProjectId::new(project);
@@ -148,5 +155,31 @@ async fn settle(sim: &mut SimDriver) {
     sim.run_until(until).await;
     if sim.with(|inner| !inner.over) {
         sim.with(watch::at_rest);
+        look_once_more(sim).await;
+    }
+}
+
+/// Changes everything twice in a row, the second time during the look at the first change. The daemon has to see the last
+/// state soon, and not only at the next time that it looks at everything.
+async fn look_once_more(sim: &mut SimDriver) {
+    for times in 1..=2 {
+        sim.with(|inner| {
+            let title = format!("changed {times} times");
+            let open = inner.outside.pulls.iter_mut().filter(|(_, facts)| facts.state == PullState::Open);
+            let pulls: Vec<PullId> = open
+                .map(|(pull, facts)| {
+                    facts.title.clone_from(&title);
+                    pull.clone()
+                })
+                .collect();
+            pulls.into_iter().for_each(|pull| outside::hint(inner, LookHint::Pull(pull)));
+        });
+        let until = sim.elapsed() + 100;
+        sim.run_until(until).await;
+    }
+    let until = sim.elapsed() + 2 * watch::PROMPT;
+    sim.run_until(until).await;
+    if sim.with(|inner| !inner.over) {
+        sim.with(watch::all_seen);
     }
 }

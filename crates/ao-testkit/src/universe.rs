@@ -45,6 +45,12 @@ pub enum FakeBug {
     Workspace,
     /// Loses the last confirmed record when the daemon crashes.
     Store,
+    /// Forgets hints that come during a look.
+    Hints,
+    /// Reports jobs as done without doing them.
+    Jobs,
+    /// Starts no looks after a crash.
+    Looks,
 }
 
 #[derive(Debug)]
@@ -83,6 +89,11 @@ pub(crate) struct CallPass {
 }
 
 impl CallPass {
+    /// Returns true if the service does nothing, because the quota is used up.
+    pub(crate) fn is_limited(self) -> bool {
+        self.after == Some(Fault::Limited)
+    }
+
     /// Returns how often the call reaches the world.
     pub(crate) fn times(self) -> u32 {
         if self.after == Some(Fault::Twice) { 2 } else { 1 }

@@ -7,20 +7,23 @@ use ao_core::budget::SpendLimits;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{CheckState, PullInput};
+use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, Sender, Session, SessionInput, SessionRole,
     StatusWord,
 };
+use ao_core::task::TaskFacts;
 use ao_core::{
     Commit, DaemonSettings, Event, Input, ProjectId, PullId, Refusal, SessionId, State, TaskId, Timestamp,
 };
 use ao_engine::{AskError, CoreRules, EngineRules, InputReceipt};
+use ao_ports::LookHint;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use crate::faults::{Fault, FaultPlan, PortCall};
 use crate::outside::{self, AgentBehaviour, ProcessKey};
+use crate::parts::DaemonParts;
 use crate::sim::SimDriver;
 use crate::trace::Trace;
 use crate::universe::{FakeBug, SimUniverse};
@@ -50,6 +53,7 @@ impl SimWorld {
         watching: Option<Invariant>,
         trace: Trace,
         rules: Arc<dyn EngineRules>,
+        parts: Arc<dyn DaemonParts>,
     ) -> SimWorld {
         let runtime = Builder::new_current_thread()
             .enable_time()
@@ -57,19 +61,19 @@ impl SimWorld {
             .build()
             .expect("a runtime without I/O needs nothing from the system");
         let entered = runtime.enter();
-        let sim = SimDriver::new(SimUniverse::new(seed, plan, fake_bug, watching, trace), rules);
+        let sim = SimDriver::new(SimUniverse::new(seed, plan, fake_bug, watching, trace), rules, parts);
         drop(entered);
         SimWorld { runtime, sim }
     }
 
     /// Creates a world without faults, with the settings that ship.
-    pub fn calm() -> SimWorld {
-        SimWorld::with(DaemonSettings::default())
+    pub fn calm(parts: Arc<dyn DaemonParts>) -> SimWorld {
+        SimWorld::with(parts, DaemonSettings::default())
     }
 
-    pub fn with(settings: DaemonSettings) -> SimWorld {
-        let trace = Trace::keeping(4000);
-        let mut world = SimWorld::new(1, FaultPlan::Calm, FakeBug::None, None, trace, Arc::new(CoreRules));
+    pub fn with(parts: Arc<dyn DaemonParts>, settings: DaemonSettings) -> SimWorld {
+        let (trace, rules) = (Trace::keeping(4000), Arc::new(CoreRules));
+        let mut world = SimWorld::new(1, FaultPlan::Calm, FakeBug::None, None, trace, rules, parts);
         world.start();
         world.ask(Input::Configure(Box::new(settings))).expect("settings are taken");
         for project in world.sim.projects.clone() {
@@ -94,9 +98,13 @@ impl SimWorld {
     // ── time and the daemon ──
 
     pub fn run_for(&mut self, seconds: u64) {
+        self.run_for_ms(seconds * 1000);
+    }
+
+    pub fn run_for_ms(&mut self, millis: u64) {
         let SimWorld { runtime, sim } = self;
         runtime.block_on(async {
-            let until = sim.elapsed() + seconds * 1000;
+            let until = sim.elapsed() + millis;
             sim.run_until(until).await;
         });
         self.expect_sound();
@@ -284,27 +292,39 @@ impl SimWorld {
 
     // ── the forge ──
 
-    /// The session opens a pull request, and the poller sees it.
+    /// The session opens a pull request, and the daemon sees it.
     pub fn open_pull(&mut self, session: SessionId) -> PullId {
-        let spec = self.session(session).spec;
-        let pull = PullId { project: spec.project.clone(), number: 1 };
-        let facts = outside::fresh_pull(&spec.branch, Commit::new("b0"), self.now());
-        self.sim.universe.lock().outside.pulls.insert(pull.clone(), facts);
+        let pull = self.open_pull_unseen(session);
         self.look_at(&pull);
         let claim = PullInput::Claim { session };
         self.ask(Input::Pull { pull: pull.clone(), input: claim }).expect("a session claims its own");
         pull
     }
 
-    /// Changes the one check of a pull request, and the poller sees it.
+    /// The session opens a pull request, and there is no hint.
+    pub fn open_pull_unseen(&mut self, session: SessionId) -> PullId {
+        let spec = self.session(session).spec;
+        let pull = PullId { project: spec.project.clone(), number: 1 };
+        let facts = outside::fresh_pull(&spec.branch, Commit::new("b0"), self.now());
+        self.sim.universe.lock().outside.pulls.insert(pull.clone(), facts);
+        pull
+    }
+
+    /// Changes the one check of a pull request, and the daemon sees it.
     pub fn check(&mut self, pull: &PullId, state: CheckState) {
+        self.set_check(pull, state);
+        self.run_for(1);
+    }
+
+    /// Changes the one check of a pull request, and sends a hint.
+    pub fn set_check(&mut self, pull: &PullId, state: CheckState) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
             outside::check(facts, state);
         }
-        self.look_at(pull);
+        self.hint(LookHint::Pull(pull.clone()));
     }
 
-    /// The agent pushes another commit, and the poller sees it.
+    /// The agent pushes another commit, and the daemon sees it.
     pub fn push(&mut self, pull: &PullId, head: &str) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
             facts.head = Commit::new(head);
@@ -318,7 +338,7 @@ impl SimWorld {
         self.sim.universe.lock().outside.passes_again = Some(passes);
     }
 
-    /// Moves the base to a tip that passes its checks or does not, and the poller sees it.
+    /// Moves the base to a tip that passes its checks or does not, and the daemon sees it.
     pub fn base(&mut self, pull: &PullId, tip: &str, red: bool) {
         {
             let mut inner = self.sim.universe.lock();
@@ -334,7 +354,7 @@ impl SimWorld {
         self.look_at(pull);
     }
 
-    /// A reviewer approves it, and the poller sees it.
+    /// A reviewer approves it, and the daemon sees it.
     pub fn approve(&mut self, pull: &PullId) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
             outside::approve(facts);
@@ -342,12 +362,60 @@ impl SimWorld {
         self.look_at(pull);
     }
 
-    /// The poller looks at a pull request.
+    /// A reviewer asks for something in a thread, and the daemon sees it.
+    pub fn ask_for(&mut self, pull: &PullId, body: &str) {
+        if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
+            outside::ask_for(facts, body);
+        }
+        self.look_at(pull);
+    }
+
+    /// Returns a pull request as it is at the forge.
+    pub fn at_forge(&self, pull: &PullId) -> PullFacts {
+        self.sim.universe.lock().outside.pulls[pull].clone()
+    }
+
+    /// The forge sends a hint at a pull request, and the daemon looks.
     pub fn look_at(&mut self, pull: &PullId) {
-        let mut facts = self.sim.universe.lock().outside.pulls[pull].clone();
-        facts.observed_at = self.now();
-        let seen = PullInput::Seen(Box::new(facts));
-        self.ask(Input::Pull { pull: pull.clone(), input: seen }).expect("a look is never refused");
+        self.hint(LookHint::Pull(pull.clone()));
+        self.run_for(1);
+    }
+
+    /// Sends a hint.
+    pub fn hint(&mut self, hint: LookHint) {
+        let entered = self.runtime.enter();
+        outside::hint(&mut self.sim.universe.lock(), hint);
+        drop(entered);
+    }
+
+    /// Changes an issue of the tracker, or adds it, and sends a hint.
+    pub fn task(&mut self, task: &TaskId, change: impl FnOnce(&mut TaskFacts)) {
+        let entered = self.runtime.enter();
+        let mut inner = self.sim.universe.lock();
+        inner.outside.tasks.entry(task.clone()).or_insert_with(|| outside::fresh_task(task));
+        outside::change_task(&mut inner, task, change);
+        drop(inner);
+        drop(entered);
+    }
+
+    /// Returns true if an issue is closed at its tracker.
+    pub fn is_closed(&self, task: &TaskId) -> bool {
+        self.sim.universe.lock().outside.tasks[task].closed
+    }
+
+    /// Makes the forge and the tracker of a project hang, or answer again.
+    pub fn hang_forge(&mut self, project: &ProjectId, hangs: bool) {
+        let hanging = &mut self.sim.universe.lock().outside.hanging;
+        if hangs {
+            hanging.insert(project.clone())
+        } else {
+            hanging.remove(project)
+        };
+    }
+
+    /// Returns the number of looks at pull requests, those that failed included.
+    pub fn looks(&self) -> u64 {
+        self.sim.universe.lock().outside.looks
     }
 
     /// Returns the number of workspaces.
@@ -362,6 +430,11 @@ impl SimWorld {
     /// Returns the notices that reached a person, by their keys, with their count.
     pub fn notified(&self) -> Vec<(String, u32)> {
         self.sim.universe.lock().outside.notified.clone().into_iter().collect()
+    }
+
+    /// Returns how often a command of a user was run.
+    pub fn commands(&self) -> u32 {
+        self.sim.universe.lock().outside.commands
     }
 
     fn process_of(&self, session: SessionId) -> ProcessKey {

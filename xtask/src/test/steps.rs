@@ -90,7 +90,7 @@ pub(super) const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "simulate",
-        about: "the engine in worlds full of faults",
+        about: "the engine, its looks and its jobs in worlds full of faults",
         needs: &[tools::CC],
         needs_build: true,
         run: simulate,
@@ -207,6 +207,10 @@ fn doctest() -> Result<StepOutcome> {
 
 fn simulate() -> Result<StepOutcome> {
     let args = simulate::Args { seeds: Some(SEEDS), ..Default::default() };
+    let built = watch(simulate::build())?;
+    if !built.status.success() {
+        return Ok(outcome(built));
+    }
     let finished = watch(simulate::command(&args))?;
     Ok(StepOutcome { note: format!("{SEEDS} seeds"), ..outcome(finished) })
 }

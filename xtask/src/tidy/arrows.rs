@@ -20,7 +20,6 @@ const ARROWS: &[(&str, AllowedArrows)] = &[
     ("ao-scan", AllowedArrows::Use(&["ao-core"])),
     ("ao-scm", SLOT),
     ("ao-notifier", SLOT),
-    ("ao-terminal", SLOT),
     ("ao-config", AllowedArrows::Use(&["ao-core"])),
     ("ao-api", AllowedArrows::Use(&[])),
     (

@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use super::apply::AgentsByName;
 use super::{InForce, KnownProject};
 use crate::error::{DaemonError, ErrorKind};
-use crate::registry::Registry;
 use crate::{on_disk, spawn};
 
 /// The checks of a project.
@@ -57,14 +56,11 @@ impl ActiveConfig {
         }
     }
 
-    /// Makes one for a program that configures the engine itself: no file, no project, in force at once.
-    pub(crate) fn without_files(
-        data_dir: &Utf8Path,
-        registry: Arc<Registry>,
-    ) -> Result<ActiveConfig, DaemonError> {
-        let config = ActiveConfig::pending(data_dir, InForce::empty(registry)?, Page::default());
+    /// Makes one for a program that configures the engine itself: in force at once.
+    pub fn without_files(data_dir: &Utf8Path, configs: InForce) -> ActiveConfig {
+        let config = ActiveConfig::pending(data_dir, configs, Page::default());
         config.applied.send_replace(true);
-        Ok(config)
+        config
     }
 
     /// Waits until it was put in force for the first time.

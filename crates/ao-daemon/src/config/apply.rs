@@ -12,7 +12,7 @@ use ao_core::project::ProjectInput;
 use ao_core::{Input, ProjectId, Refusal};
 use ao_engine::AskError;
 use ao_notifier::Page;
-use ao_ports::{MergeAbilities, Notifier};
+use ao_ports::Notifier;
 use camino::Utf8Path;
 
 use super::InForce;
@@ -70,8 +70,7 @@ impl Daemon {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
                 config.agent_reactions = known.loaded.config.reactions_of_agents();
             }
-            let merges = self.looks.scm(id).ok().map(|scm| scm.merge_abilities());
-            config.merge_limits = merges.filter(|merges| *merges != MergeAbilities::ALL);
+            config.merge_limits = self.looks.scm(id).ok().and_then(|scm| scm.merge_abilities().limits());
             let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;

@@ -94,16 +94,16 @@ impl InForce {
         InForce::read(base, kept.files.into_iter().map(registered).collect(), None)
     }
 
-    /// Returns what no file makes: no project, and everything by default.
-    pub(crate) fn empty(registry: Arc<Registry>) -> Result<InForce, DaemonError> {
+    /// Returns the configuration that a text describes, without any file. An empty text has no project and all defaults.
+    pub fn of_text(text: &str, registry: Arc<Registry>) -> Result<InForce, DaemonError> {
         let places = Places::of_process(registry.catalog()).map_err(config_error)?;
-        let nothing = InForce::nothing(&places)?;
-        Ok(InForce::of(Arc::new((places, registry)), vec![], nothing, None))
+        let own = InForce::parse(&places, text)?;
+        Ok(InForce::of(Arc::new((places, registry)), vec![], own, None))
     }
 
-    fn nothing(base: &Places) -> Result<Arc<Loaded>, DaemonError> {
-        let nothing = ao_config::parse_str("".into(), "", &places_in(base, None)).map_err(config_error)?;
-        Ok(Arc::new(nothing))
+    fn parse(base: &Places, text: &str) -> Result<Arc<Loaded>, DaemonError> {
+        let loaded = ao_config::parse_str("".into(), text, &places_in(base, None)).map_err(config_error)?;
+        Ok(Arc::new(loaded))
     }
 
     /// Reads everything again. What can no longer be read stays as it was.
@@ -158,7 +158,7 @@ impl InForce {
                 Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
                 None if files.iter().all(|file| file.said.is_none()) => return Err(err),
-                None => (InForce::nothing(&base.0)?, Some(err.to_plain())),
+                None => (InForce::parse(&base.0, "")?, Some(err.to_plain())),
             },
         };
         Ok(InForce::of(base, files, own, own_problem))

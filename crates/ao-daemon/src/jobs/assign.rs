@@ -1,10 +1,10 @@
 //! The session of a task that begins by itself.
 
 use ao_core::assign::still_wanted;
-use ao_core::errand::ErrandOutcome;
+use ao_core::job::JobOutcome;
 use ao_core::{Input, Refusal, TaskId};
 use ao_engine::AskError;
-use ao_ports::{ErrandError, TrackerError};
+use ao_ports::{JobError, TrackerError};
 
 use super::forge::fault;
 use super::spawn::refused;
@@ -16,11 +16,7 @@ use crate::spawn::SpawnDraft;
 impl DaemonJobs {
     /// Starts the session of a task, by the same path as a request of a person. A task that has had a session is left
     /// alone, so a second run finds the first session, also if that has ended.
-    pub(super) async fn assign(
-        &self,
-        task: &TaskId,
-        agent: Option<&str>,
-    ) -> Result<ErrandOutcome, ErrandError> {
+    pub(super) async fn assign(&self, task: &TaskId, agent: Option<&str>) -> Result<JobOutcome, JobError> {
         self.deps.config.applied().await;
         let handle = &self.deps.handle;
         let worked = {
@@ -47,7 +43,7 @@ impl DaemonJobs {
             Ok(_) => Ok(done("an agent was started")),
             // Another request was faster between the look and the order.
             Err(AskError::Refused(Refusal::TaskTaken { .. })) => Ok(done("somebody works on it already")),
-            Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+            Err(AskError::Refused(refusal)) => Err(JobError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
     }
@@ -55,7 +51,7 @@ impl DaemonJobs {
     /// Looks at the task again, and returns what became of it if it is not to begin any more.
     ///
     /// The engine hears of it too, or it would pick the same task again by what it knew before.
-    async fn look_again(&self, task: &TaskId) -> Result<Option<ErrandOutcome>, ErrandError> {
+    async fn look_again(&self, task: &TaskId) -> Result<Option<JobOutcome>, JobError> {
         match self.deps.looks.task(task, TaskReceiver::Engine).await {
             Ok(_) => {}
             Err(LookError::Service(TrackerError::NotFound { .. })) => return Ok(Some(done("it is gone"))),
@@ -73,10 +69,10 @@ fn is_closed(err: &DaemonError) -> bool {
 }
 
 /// Returns what a failed look means for a job.
-pub(super) fn not_seen(err: LookError) -> ErrandError {
+pub(super) fn not_seen(err: LookError) -> JobError {
     match err {
         LookError::Service(err) => fault(err),
         LookError::Engine(err) => stopping(err),
-        LookError::NoForge(why) | LookError::NoTracker(why) => ErrandError::Never(why),
+        LookError::NoForge(why) | LookError::NoTracker(why) => JobError::Never(why),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ao_core::errand::ErrandOutcome;
+use ao_core::job::JobOutcome;
 use ao_core::pull::{AuthorStanding, PullState};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ScmChecks, ServiceError, ThreadReply,
+    CheckOrder, CheckRun, CheckWhat, JobError, RunState, Scm, ScmChecks, ServiceError, ThreadReply,
 };
 
 use super::done;
@@ -24,7 +24,7 @@ pub(super) async fn rerun(
     pull: &PullId,
     check: &str,
     commit: &Commit,
-) -> Result<ErrandOutcome, ErrandError> {
+) -> Result<JobOutcome, JobError> {
     if let Some(said) = moved(scm, pull, commit).await? {
         return Ok(done(said));
     }
@@ -45,7 +45,7 @@ pub(super) async fn check_base(
     project: &ProjectId,
     commit: &Commit,
     check: &str,
-) -> Result<ErrandOutcome, ErrandError> {
+) -> Result<JobOutcome, JobError> {
     let order = CheckOrder {
         project: project.clone(),
         what: CheckWhat::Revision(commit.to_string()),
@@ -55,26 +55,26 @@ pub(super) async fn check_base(
     let checks = scm.need_checks().map_err(fault)?;
     let runs = checks.check(&order).await.map_err(fault)?;
     let Some(run) = runs.into_iter().next() else {
-        return Err(ErrandError::Never(format!("the forge has no check `{check}`")));
+        return Err(JobError::Never(format!("the forge has no check `{check}`")));
     };
     let run = tokio::time::timeout(CHECKED_WITHIN, over(checks, run))
         .await
-        .map_err(|_| ErrandError::Never(format!("`{check}` did not end on {commit}")))??;
+        .map_err(|_| JobError::Never(format!("`{check}` did not end on {commit}")))??;
     let why = run.why.clone().unwrap_or_default();
     match run.state {
-        RunState::Passed | RunState::Skipped => Ok(ErrandOutcome::BaseGreen {}),
+        RunState::Passed | RunState::Skipped => Ok(JobOutcome::BaseGreen {}),
         RunState::Failed => {
             let failure = run.failure.unwrap_or_default();
-            Ok(ErrandOutcome::BaseRed { signature: failure.signature, excerpt: failure.excerpt })
+            Ok(JobOutcome::BaseRed { signature: failure.signature, excerpt: failure.excerpt })
         }
         RunState::Queued | RunState::Running | RunState::Cancelled | RunState::Broken => {
-            Err(ErrandError::Later(format!("`{check}` says nothing about {commit}: {why}")))
+            Err(JobError::Later(format!("`{check}` says nothing about {commit}: {why}")))
         }
     }
 }
 
 /// Answers a thread in our own name. The forge finds by the key that it has the answer already.
-pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<ErrandOutcome, ErrandError> {
+pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<JobOutcome, JobError> {
     // The agent may have answered while this was on its way, and needs no second voice.
     let seen = scm.pulls(std::slice::from_ref(&reply.pull)).await.map_err(fault)?;
     let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) async fn reply(scm: &dyn Scm, mut reply: ThreadReply) -> Result<Erran
 }
 
 /// Returns why nothing is to be done about a head any more, if so.
-async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<String>, ErrandError> {
+async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<String>, JobError> {
     let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
     Ok(match seen.first() {
         None => Some(format!("there is no {pull} any more")),
@@ -102,7 +102,7 @@ async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<Str
 }
 
 /// Waits until a run is over, by its output and not by asking all the time.
-async fn over(checks: &dyn ScmChecks, mut run: CheckRun) -> Result<CheckRun, ErrandError> {
+async fn over(checks: &dyn ScmChecks, mut run: CheckRun) -> Result<CheckRun, JobError> {
     let mut from = 0;
     while !run.state.is_over() {
         match checks.check_log(&run.id, from, PART, true).await {
@@ -119,12 +119,12 @@ async fn over(checks: &dyn ScmChecks, mut run: CheckRun) -> Result<CheckRun, Err
 }
 
 /// Returns what a refusal of a forge or a tracker means for a job.
-pub(super) fn fault(err: ServiceError) -> ErrandError {
+pub(super) fn fault(err: ServiceError) -> JobError {
     let why = err.to_string();
     match err.limited_for() {
-        Some(after) => ErrandError::Limited { why, after },
-        None if err.may_pass() => ErrandError::Later(why),
-        None => ErrandError::Never(why),
+        Some(after) => JobError::Limited { why, after },
+        None if err.may_pass() => JobError::Later(why),
+        None => JobError::Never(why),
     }
 }
 

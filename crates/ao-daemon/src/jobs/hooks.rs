@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{Errand, ErrandOutcome, JobOrder, Requester};
 use ao_core::hook::{Hook, HookPoint};
+use ao_core::job::{Job, JobOrder, JobOutcome, Requester};
 use ao_core::{ProjectId, SessionId};
 use ao_ports::environment::{self, HookVariables};
 use ao_ports::secret::secrets_in;
-use ao_ports::{ErrandError, environment::ERRAND};
+use ao_ports::{JobError, environment::JOB};
 use ao_process::Mark;
 use camino::Utf8PathBuf;
 
@@ -55,9 +55,9 @@ struct CommandRun<'a> {
 }
 
 impl DaemonJobs {
-    pub(super) async fn run_hooks(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let JobOrder::Hook { project, session, point, hooks, document } = &errand.order else {
-            return Err(ErrandError::Never("it is no hook".into()));
+    pub(super) async fn run_hooks(&self, job: &Job) -> Result<JobOutcome, JobError> {
+        let JobOrder::Hook { project, session, point, hooks, document } = &job.order else {
+            return Err(JobError::Never("it is no hook".into()));
         };
         let asked = HookQuestion {
             project: project.clone(),
@@ -66,19 +66,19 @@ impl DaemonJobs {
             hooks: hooks.clone(),
             document: document.clone(),
         };
-        let ran = self.ask(&asked, &errand.id.to_string()).await?;
+        let ran = self.ask(&asked, &job.id.to_string()).await?;
         let failed = ran.iter().find_map(|ran| Some((ran, ran.objection.as_ref()?)));
         Ok(match failed {
             None => done(format!("{} hooks agree", ran.len())),
-            Some((_, why)) if point.may_object() => ErrandOutcome::Refused { why: why.clone() },
+            Some((_, why)) if point.may_object() => JobOutcome::Refused { why: why.clone() },
             Some((ran, why)) => {
-                ErrandOutcome::Refused { why: format!("`{}`: {why}; see `{}`", short(&ran.command), ran.log) }
+                JobOutcome::Refused { why: format!("`{}`: {why}; see `{}`", short(&ran.command), ran.log) }
             }
         })
     }
 
     /// Runs the hooks of a point one after the other. Where they may object, the first objection ends the run.
-    pub(crate) async fn ask(&self, asked: &HookQuestion, id: &str) -> Result<Vec<HookRan>, ErrandError> {
+    pub(crate) async fn ask(&self, asked: &HookQuestion, id: &str) -> Result<Vec<HookRan>, JobError> {
         let run = CommandRun {
             project: &asked.project,
             session: asked.session,
@@ -105,27 +105,27 @@ impl DaemonJobs {
     }
 
     /// Runs what a reaction runs.
-    pub(super) async fn run_command(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        let JobOrder::Run { project, session, command, timeout, document } = &errand.order else {
-            return Err(ErrandError::Never("it is no command".into()));
+    pub(super) async fn run_command(&self, job: &Job) -> Result<JobOutcome, JobError> {
+        let JobOrder::Run { project, session, command, timeout, document } = &job.order else {
+            return Err(JobError::Never("it is no command".into()));
         };
-        let event = match &errand.requester {
+        let event = match &job.requester {
             Requester::Incident(reacting) => reacting.to.kind.word(),
             _ => "run",
         };
-        let id = errand.id.to_string();
+        let id = job.id.to_string();
         let run = CommandRun { project, session: *session, event, point: None, id: &id, document };
         let (ended, log) = self.command(&run, command, *timeout).await?;
         Ok(match ended.objection {
             None => done(format!("`{}` succeeded; see `{log}`", short(command))),
-            Some(why) => ErrandOutcome::Refused { why },
+            Some(why) => JobOutcome::Refused { why },
         })
     }
 
     /// Returns the mark by which everything that a run starts is found.
     fn mark(&self, id: &str) -> (String, Mark) {
         let marked = format!("{}#{id}", self.deps.data_dir);
-        let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
+        let mark = Mark::new(&[(JOB, marked.as_bytes())], GRACE);
         (marked, mark)
     }
 
@@ -149,13 +149,13 @@ impl DaemonJobs {
         run: &CommandRun<'_>,
         command: &str,
         timeout: Duration,
-    ) -> Result<(CommandEnded, Utf8PathBuf), ErrandError> {
+    ) -> Result<(CommandEnded, Utf8PathBuf), JobError> {
         let few = match run.point {
             None => &self.runs,
             Some(point) if point.may_object() => &self.questions,
             Some(_) => &self.hooks,
         };
-        let _one_of_few = few.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
+        let _one_of_few = few.acquire().await.map_err(|err| JobError::Later(err.to_string()))?;
         let project = run.project.clone();
         let handle = &self.deps.handle;
         let known = handle.view(move |state| {
@@ -165,7 +165,7 @@ impl DaemonJobs {
                 .map(|known| (known.config.path.clone(), known.config.environment.clone()))
         });
         let Some((path, own)) = known.await.map_err(stopping)? else {
-            return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));
+            return Err(JobError::Never(format!("there is no project `{}` any more", run.project)));
         };
         let (marked, mark) = self.mark(run.id);
         // A daemon that was killed has left its command behind, and two of them must not run at once.
@@ -175,12 +175,12 @@ impl DaemonJobs {
             hook: run.point.map(HookPoint::word),
             project: run.project,
             session: run.session,
-            errand: &marked,
+            job: &marked,
             data_dir: self.deps.data_dir.as_str(),
             environment: &own,
         };
         let environment = environment::compose_hook(wanted, std::env::vars_os())
-            .map_err(|err| ErrandError::Later(err.to_string()))?;
+            .map_err(|err| JobError::Later(err.to_string()))?;
         // What is secret in its environment is so for everybody.
         let its = secrets_in(environment.iter().cloned(), &own.secrets, &own.pass);
         secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
@@ -206,8 +206,8 @@ impl DaemonJobs {
     }
 }
 
-fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> ErrandError {
-    move |err| ErrandError::Later(format!("failed to {what}: {err}"))
+fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> JobError {
+    move |err| JobError::Later(format!("failed to {what}: {err}"))
 }
 
 /// Returns a command in short.

@@ -129,7 +129,7 @@ impl HookLogFolder {
         let path = self.folder.join(name);
         let (stamp, rest) = id.split_once("Z-").unwrap_or(("", &id));
         let what = rest
-            .rsplit_once("-err_")
+            .rsplit_once("-job_")
             .or_else(|| rest.rsplit_once(&format!("-{BY_HAND}")))
             .map_or(rest, |(what, _)| what);
         HookLog { at: read_date(stamp), what: what.to_owned(), ended: ended(&path), id, path }
@@ -209,20 +209,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let logs = logs(&folder);
         let at = Timestamp(1_700_000_000_123);
-        let mut log = logs.begin(at, "before-merge", "err_3").unwrap();
+        let mut log = logs.begin(at, "before-merge", "job_3").unwrap();
         assert_eq!(fs::metadata(log.path()).unwrap().permissions().mode() & 0o777, 0o600);
         log.write(b"no newline").unwrap();
         assert_eq!(logs.list().unwrap()[0].ended, None);
         log.say("[ao: ended with code 3 after 0.1 s]").unwrap();
         let listed = logs.list().unwrap();
-        assert_eq!(listed[0].id, "20231114T221320.123Z-before-merge-err_3");
+        assert_eq!(listed[0].id, "20231114T221320.123Z-before-merge-job_3");
         assert_eq!((listed[0].at, listed[0].what.as_str()), (Some(at), "before-merge"));
         assert_eq!(listed[0].ended.as_deref(), Some("ended with code 3 after 0.1 s"));
-        let (_, text) = logs.read("before-merge-err_3").unwrap().unwrap();
+        let (_, text) = logs.read("before-merge-job_3").unwrap().unwrap();
         assert_eq!(text, "no newline\n[ao: ended with code 3 after 0.1 s]\n");
         assert_eq!(logs.read("../ao.db").unwrap(), None);
-        let second = logs.begin(at, "before-merge", "err_3").unwrap();
-        assert!(second.path().as_str().ends_with("err_3-1.log"), "{}", second.path());
+        let second = logs.begin(at, "before-merge", "job_3").unwrap();
+        assert!(second.path().as_str().ends_with("job_3-1.log"), "{}", second.path());
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let logs = logs(&folder);
         let at = Timestamp(1_700_000_000_123);
         for (what, id) in
-            [("merged", "err_3"), ("before-merge", "by_hand00ab"), ("before-merge", "by_hand00ab")]
+            [("merged", "job_3"), ("before-merge", "by_hand00ab"), ("before-merge", "by_hand00ab")]
         {
             logs.begin(at, what, id).unwrap().write(b"begun").unwrap();
         }
@@ -250,12 +250,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let logs = logs(&folder);
         for n in 0..KEPT as i64 + 50 {
-            logs.begin(Timestamp(1_700_000_000_000 + n), "merged", &format!("err_{n}")).unwrap();
+            logs.begin(Timestamp(1_700_000_000_000 + n), "merged", &format!("job_{n}")).unwrap();
         }
         let listed = logs.list().unwrap();
         assert_eq!(listed.len(), KEPT);
-        assert!(listed[0].id.ends_with("err_249") && listed[KEPT - 1].id.ends_with("err_50"));
-        let mut log = logs.begin(Timestamp(1_800_000_000_000), "merged", "err_999").unwrap();
+        assert!(listed[0].id.ends_with("job_249") && listed[KEPT - 1].id.ends_with("job_50"));
+        let mut log = logs.begin(Timestamp(1_800_000_000_000), "merged", "job_999").unwrap();
         for _ in 0..3 {
             log.write(&vec![b'x'; 1 << 20]).unwrap();
         }

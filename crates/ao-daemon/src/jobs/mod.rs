@@ -1,7 +1,7 @@
 //! Jobs: what reactions and hooks have done in the world.
 //!
 //! ```text
-//!  engine ──RunErrand──► DaemonJobs ┬─ spawn.rs    a session, by the same order as a route's
+//!  engine ──RunJob──► DaemonJobs ┬─ spawn.rs    a session, by the same order as a route's
 //!                                  ├─ assign.rs   the session of a task that is begun by itself
 //!                                  ├─ settle.rs   the issues closed that a merged pull request settles
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
@@ -28,9 +28,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_core::errand::{Errand, ErrandOutcome, JobOrder};
+use ao_core::job::{Job, JobOrder, JobOutcome};
 use ao_engine::Handle;
-use ao_ports::{Clock, ErrandError, JobRunner, Scm, ThreadReply, Workspace};
+use ao_ports::{Clock, JobError, JobRunner, Scm, ThreadReply, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use async_trait::async_trait;
@@ -63,22 +63,23 @@ pub struct DaemonJobs {
 }
 
 /// The parts that jobs are run with.
-pub(crate) struct JobDeps {
-    pub(crate) data_dir: Utf8PathBuf,
-    pub(crate) clock: Arc<dyn Clock>,
+#[expect(missing_debug_implementations, reason = "ports have no such form")]
+pub struct JobDeps {
+    pub data_dir: Utf8PathBuf,
+    pub clock: Arc<dyn Clock>,
     /// The register of the user's commands.
-    pub(crate) families: Arc<Families>,
+    pub families: Arc<Families>,
     /// Keeps what commands start from getting away.
-    pub(crate) keeper: Keeper,
-    pub(crate) handle: Handle,
-    pub(crate) workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    pub(crate) config: Arc<ActiveConfig>,
-    pub(crate) looks: Arc<ProjectLooks>,
-    pub(crate) spawn: Arc<SpawnOrders>,
+    pub keeper: Keeper,
+    pub handle: Handle,
+    pub workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    pub config: Arc<ActiveConfig>,
+    pub looks: Arc<ProjectLooks>,
+    pub spawn: Arc<SpawnOrders>,
 }
 
 impl DaemonJobs {
-    pub(crate) fn new(deps: JobDeps) -> DaemonJobs {
+    pub fn new(deps: JobDeps) -> DaemonJobs {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         DaemonJobs {
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
@@ -90,18 +91,18 @@ impl DaemonJobs {
         }
     }
 
-    async fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, ErrandError> {
+    async fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, JobError> {
         // A job that an earlier daemon left may come before the forges are made.
         self.deps.config.applied().await;
         let found = self.deps.looks.scm(project);
-        found.map_err(|_| ErrandError::Never(format!("the project `{project}` has no forge")))
+        found.map_err(|_| JobError::Never(format!("the project `{project}` has no forge")))
     }
 }
 
 #[async_trait]
 impl JobRunner for DaemonJobs {
-    async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
-        match &errand.order {
+    async fn run(&self, job: &Job) -> Result<JobOutcome, JobError> {
+        match &job.order {
             JobOrder::Spawn { project, pull, agent, title, prompt } => {
                 let wish = spawn::RequestedSession {
                     project,
@@ -110,7 +111,7 @@ impl JobRunner for DaemonJobs {
                     title,
                     prompt,
                 };
-                self.spawn(errand.id, wish).await
+                self.spawn(job.id, wish).await
             }
             JobOrder::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
             JobOrder::Settle { pull, tasks } => self.settle(pull, tasks).await,
@@ -121,7 +122,7 @@ impl JobRunner for DaemonJobs {
                 forge::check_base(&*self.scm(project).await?, project, commit, check).await
             }
             JobOrder::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
-            JobOrder::Run { .. } => self.run_command(errand).await,
+            JobOrder::Run { .. } => self.run_command(job).await,
             JobOrder::Reply { pull, thread, text, resolve, key } => {
                 let reply = ThreadReply {
                     pull: pull.clone(),
@@ -132,18 +133,18 @@ impl JobRunner for DaemonJobs {
                 };
                 forge::reply(&*self.scm(&pull.project).await?, reply).await
             }
-            JobOrder::Hook { .. } => self.run_hooks(errand).await,
+            JobOrder::Hook { .. } => self.run_hooks(job).await,
         }
     }
 }
 
-fn done(said: impl Into<String>) -> ErrandOutcome {
-    ErrandOutcome::Done { said: said.into() }
+fn done(said: impl Into<String>) -> JobOutcome {
+    JobOutcome::Done { said: said.into() }
 }
 
 /// The engine takes no inputs any more.
-fn stopping(err: ao_engine::AskError) -> ErrandError {
-    ErrandError::Later(err.to_string())
+fn stopping(err: ao_engine::AskError) -> JobError {
+    JobError::Later(err.to_string())
 }
 
 impl fmt::Debug for DaemonJobs {

@@ -1,10 +1,10 @@
 //! Rebases the branch of a pull request, in the workspace of the session that has it.
 
-use ao_core::errand::ErrandOutcome;
 use ao_core::evidence::AgentActivity;
+use ao_core::job::JobOutcome;
 use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
-use ao_ports::{ErrandError, RebaseOrder, RebaseOutcome, TreeRef};
+use ao_ports::{JobError, RebaseOrder, RebaseOutcome, TreeRef};
 
 use super::{DaemonJobs, done, stopping};
 use crate::cleanup::tree_of;
@@ -17,18 +17,18 @@ impl DaemonJobs {
         pull: &PullId,
         head: &Commit,
         base: &Commit,
-    ) -> Result<ErrandOutcome, ErrandError> {
+    ) -> Result<JobOutcome, JobError> {
         let (id, at) = (pull.clone(), head.clone());
         let found = self.deps.handle.view(move |state| find(state, &id, &at)).await.map_err(stopping)?;
         let (kind, tree, branch) = match found {
             RebaseTarget::Tree { kind, tree, branch } => (kind, *tree, branch),
             RebaseTarget::Moved => return Ok(done("the head has moved")),
-            RebaseTarget::Busy(why) => return Err(ErrandError::InTheWay(why)),
-            RebaseTarget::Nowhere(why) => return Err(ErrandError::Never(why)),
+            RebaseTarget::Busy(why) => return Err(JobError::InTheWay(why)),
+            RebaseTarget::Nowhere(why) => return Err(JobError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };
         let Some(workspace) = self.deps.workspaces.get(&kind) else {
-            return Err(ErrandError::Never(format!("there is no workspace `{kind}`")));
+            return Err(JobError::Never(format!("there is no workspace `{kind}`")));
         };
         match workspace.rebase(&order).await {
             Ok(RebaseOutcome::Rebased { head, pushed }) => {
@@ -37,11 +37,11 @@ impl DaemonJobs {
             }
             Ok(RebaseOutcome::UpToDate) => Ok(done("it is on its base already")),
             Ok(RebaseOutcome::Moved) => Ok(done("the head has moved")),
-            Ok(RebaseOutcome::Busy { why }) => Err(ErrandError::Later(why)),
+            Ok(RebaseOutcome::Busy { why }) => Err(JobError::Later(why)),
             Ok(RebaseOutcome::Conflict { files }) => {
-                Ok(ErrandOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
+                Ok(JobOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
             }
-            Err(err) => Err(ErrandError::Later(err.to_string())),
+            Err(err) => Err(JobError::Later(err.to_string())),
         }
     }
 }

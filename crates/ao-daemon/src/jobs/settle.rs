@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::errand::ErrandOutcome;
+use ao_core::job::JobOutcome;
 use ao_core::pull::PullState;
 use ao_core::task::settled_by;
 use ao_core::{PullId, TaskId};
-use ao_ports::{ErrandError, Scm, Tracker, TrackerError};
+use ao_ports::{JobError, Scm, Tracker, TrackerError};
 
 use super::assign::not_seen;
 use super::forge::fault;
@@ -19,7 +19,7 @@ impl DaemonJobs {
     ///
     /// Only a merge into the project's own branch counts: one that is stacked on another has not landed yet, and the
     /// text of an open one can be written by anyone.
-    pub(super) async fn settle(&self, pull: &PullId, tasks: &[TaskId]) -> Result<ErrandOutcome, ErrandError> {
+    pub(super) async fn settle(&self, pull: &PullId, tasks: &[TaskId]) -> Result<JobOutcome, JobError> {
         let scm = self.scm(&pull.project).await?;
         let Some(named) =
             named(&*scm, pull, self.deps.config.default_branch(&pull.project).as_deref()).await?
@@ -52,7 +52,7 @@ async fn named(
     scm: &dyn Scm,
     pull: &PullId,
     branch: Option<&str>,
-) -> Result<Option<BTreeSet<TaskId>>, ErrandError> {
+) -> Result<Option<BTreeSet<TaskId>>, JobError> {
     let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
     let Some((_, facts)) = seen.first() else { return Ok(None) };
     let landed = matches!(facts.state, PullState::Merged { .. });
@@ -67,7 +67,7 @@ async fn named(
 }
 
 /// Closes an issue, and returns whether it was open. One that is not there needs no closing.
-async fn close(looks: &ProjectLooks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, ErrandError> {
+async fn close(looks: &ProjectLooks, tracker: &dyn Tracker, task: &TaskId) -> Result<bool, JobError> {
     let open = match looks.task(task, TaskReceiver::EngineIfKnown).await {
         Ok(seen) => !seen.facts.closed,
         Err(LookError::Service(TrackerError::NotFound { .. })) => return Ok(false),

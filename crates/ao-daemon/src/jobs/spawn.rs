@@ -1,11 +1,11 @@
 //! A session that a reaction starts, by the same path as a request of a person.
 
-use ao_core::errand::ErrandOutcome;
+use ao_core::job::JobOutcome;
 use ao_core::pull::PullInput;
 use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
-use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
+use ao_core::{Input, JobId, ProjectId, PullId, Refusal, SessionId, State};
 use ao_engine::{AskError, Handle};
-use ao_ports::ErrandError;
+use ao_ports::JobError;
 
 use super::{DaemonJobs, done, stopping};
 use crate::error::DaemonError;
@@ -31,27 +31,23 @@ struct ExistingSession {
 }
 
 impl DaemonJobs {
-    /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
+    /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the job's own number in its
     /// name, so a second time finds the first one.
-    pub(super) async fn spawn(
-        &self,
-        errand: ErrandId,
-        wish: RequestedSession<'_>,
-    ) -> Result<ErrandOutcome, ErrandError> {
+    pub(super) async fn spawn(&self, job: JobId, wish: RequestedSession<'_>) -> Result<JobOutcome, JobError> {
         let handle = &self.deps.handle;
         let project = wish.project.clone();
         let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
         if let Some(stopped) = stopped.await.map_err(stopping)? {
             let (project, by) = (wish.project, stopped.by);
             let why = format!("{by} has stopped all work of `{project}`; `ao start` lets agents begin again");
-            return Err(ErrandError::Never(why));
+            return Err(JobError::Never(why));
         }
-        let name = wish.pull.is_none().then(|| name(errand, wish));
+        let name = wish.pull.is_none().then(|| name(job, wish));
         let (pull, named) = (wish.pull.cloned(), name.clone());
         let prompt = wish.prompt.to_owned();
         let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
         if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
-            return bring(self, handle, there, errand, wish).await;
+            return bring(self, handle, there, job, wish).await;
         }
         self.deps.config.applied().await;
         let draft = SpawnDraft {
@@ -75,17 +71,17 @@ impl DaemonJobs {
             // Another request was faster between the look and the order.
             Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
                 match handle.view(look).await.map_err(stopping)? {
-                    Some(there) => bring(self, handle, there, errand, wish).await,
+                    Some(there) => bring(self, handle, there, job, wish).await,
                     None => Ok(done(format!("`{name}` is there already"))),
                 }
             }
-            Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+            Err(AskError::Refused(refusal)) => Err(JobError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
     }
 }
 
-/// The session that has the pull request's branch, or that this errand has made before.
+/// The session that has the pull request's branch, or that this job has made before.
 fn there_already(
     state: &State,
     pull: Option<&PullId>,
@@ -120,18 +116,18 @@ async fn bring(
     jobs: &DaemonJobs,
     handle: &Handle,
     there: ExistingSession,
-    errand: ErrandId,
+    job: JobId,
     wish: RequestedSession<'_>,
-) -> Result<ErrandOutcome, ErrandError> {
+) -> Result<JobOutcome, JobError> {
     let session = there.session;
     let tell = async |input| match handle.ask(Input::Session { session, input }).await {
         Ok(_) => Ok(()),
-        Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+        Err(AskError::Refused(refusal)) => Err(JobError::Never(refusal.to_string())),
         Err(err) => Err(stopping(err)),
     };
     if !there.live {
         let look = handle.view(move |state| state.sessions.get(&session).cloned());
-        let gone = look.await.map_err(stopping)?.ok_or_else(|| ErrandError::Never("it is gone".into()))?;
+        let gone = look.await.map_err(stopping)?.ok_or_else(|| JobError::Never("it is gone".into()))?;
         // As for a person who asks: in the runtime that is configured now, if that can hold its agent.
         jobs.deps.config.applied().await;
         let runtime = jobs.deps.spawn.runtime_of(&gone, None).await.map_err(refused)?;
@@ -149,7 +145,7 @@ async fn bring(
         kind: MessageKind::Text,
         body: wish.prompt.to_owned(),
         interrupt: false,
-        key: Some(errand.to_string()),
+        key: Some(job.to_string()),
     };
     tell(SessionInput::Send(message)).await?;
     let how = if there.live { "is there already, and was told" } else { "was brought back" };
@@ -157,7 +153,7 @@ async fn bring(
 }
 
 /// Makes the new session the owner of the pull request, in place of an owner that has ended.
-async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), ErrandError> {
+async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), JobError> {
     let of = pull.clone();
     let before = handle.view(move |state| {
         let owner = state.pulls.get(&of).and_then(|pull| pull.owner)?;
@@ -174,19 +170,19 @@ async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(),
 }
 
 /// Returns a name that describes the purpose and that no other job uses.
-fn name(errand: ErrandId, wish: RequestedSession<'_>) -> String {
+fn name(job: JobId, wish: RequestedSession<'_>) -> String {
     let slug = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let words: String = wish.title.chars().map(slug).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     let short: String = words.join("-").chars().take(28).collect();
-    let number = errand.to_string().replace('_', "");
+    let number = job.to_string().replace('_', "");
     [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
 }
 
 /// Returns what a refused draft means for a job: what may pass is tried later.
-pub(super) fn refused(err: DaemonError) -> ErrandError {
+pub(super) fn refused(err: DaemonError) -> JobError {
     match err.kind.may_pass() {
-        true => ErrandError::Later(err.to_string()),
-        false => ErrandError::Never(err.to_string()),
+        true => JobError::Later(err.to_string()),
+        false => JobError::Never(err.to_string()),
     }
 }

@@ -10,13 +10,21 @@ use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
 use ao_engine::AskError;
 use ao_ports::{HintReceiver as _, LookHint, ServiceError, TaskFilter, TaskSeen, Tracker, TrackerError};
+use futures::FutureExt as _;
 use tokio::task::{Id, JoinSet};
+use tokio::time::timeout;
 
 use super::ProjectLooks;
 use crate::cleanup::tree_of;
 
 /// The number of open tasks of a project that are known at a time: those that changed last.
 const OPEN_TASKS: usize = 5_000;
+
+/// The time limit of a look at one project.
+const LIMIT: Duration = Duration::from_secs(5 * 60);
+
+/// The time between two looks at everything.
+pub(super) const POLL: Duration = Duration::from_secs(10 * 60);
 
 /// The reason why a look saw nothing.
 #[derive(Debug, thiserror::Error)]
@@ -52,74 +60,111 @@ struct LookResult {
 impl ProjectLooks {
     /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
     /// takes long in one of them holds up no other.
-    pub(crate) async fn run(self: Arc<ProjectLooks>) {
-        tokio::join!(self.clone().look(), async {
+    pub async fn run(self: Arc<ProjectLooks>) {
+        tokio::join!(self.clone().look(), self.poll(), async {
             if let Err(err) = self.after_landings().await {
                 tracing::warn!(%err, "a policy that lands is read with the next look only");
             }
         });
     }
 
-    async fn look(self: Arc<ProjectLooks>) {
-        let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
-        let mut looks = JoinSet::new();
-        let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
+    /// Has everything looked at now and then, because hints get lost and watches end.
+    async fn poll(&self) {
         loop {
-            let hints = tokio::select! {
-                hints = self.asked.take() => hints,
+            tokio::time::sleep(POLL).await;
+            self.projects().keys().for_each(|project| self.look_at(project));
+        }
+    }
+
+    async fn look(self: Arc<ProjectLooks>) {
+        let mut open: BTreeMap<ProjectId, BTreeSet<LookHint>> = BTreeMap::new();
+        let mut looks = JoinSet::new();
+        let mut busy: BTreeMap<Id, (ProjectId, BTreeSet<LookHint>)> = BTreeMap::new();
+        loop {
+            tokio::select! {
+                biased;
                 Some(done) = looks.join_next_with_id() => {
-                    let id = done.map_or_else(|err| err.id(), |(id, ())| id);
-                    busy.remove(&id);
-                    BTreeSet::new()
-                }
-            };
-            let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
-            for hint in hints {
-                match hint {
-                    LookHint::Pull(pull) => {
-                        pulls.entry(pull.project.clone()).or_default().insert(pull);
-                    }
-                    LookHint::Task(task) => {
-                        tasks.insert(task);
-                    }
-                    LookHint::Project(project) => {
-                        // Whether or not anything is open: who has broken it wants to know.
-                        let found = match self.see_policy(&project).await {
-                            Ok(_) => self.pulls_of(&project).await,
-                            Err(err) => Err(err),
-                        };
-                        let found = self
-                            .settled(LookHint::Project(project.clone()), found.as_ref().map(Clone::clone));
-                        pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
-                        let seen = self.see_open_tasks(&project).await;
-                        // The engine has the listed tasks already; only the others need a look of their own.
-                        let known = self.tasks_of(&project).await.unwrap_or_default();
-                        tasks.extend(left_to_ask(known, seen.as_ref().ok()));
-                        // Where there are no issues, the pull requests may still have to be asked for again.
-                        if let Err(err @ (LookError::Service(_) | LookError::Engine(_))) = &seen {
-                            self.settled::<()>(LookHint::Project(project), Err(err));
-                        }
+                    let (id, answered) = done.map_or_else(|err| (err.id(), false), |(id, answered)| (id, answered));
+                    // One that took too long or has panicked is repeated.
+                    for hint in busy.remove(&id).filter(|_| !answered).into_iter().flat_map(|(_, hints)| hints) {
+                        tracing::warn!(?hint, "a look at a forge did not end; it is repeated");
+                        self.asked.again(hint);
                     }
                 }
+                hints = self.asked.take() => for hint in hints {
+                    open.entry(hint.project().clone()).or_default().insert(hint);
+                },
             }
-            let free: Vec<ProjectId> = pulls
-                .keys()
-                .filter(|project| !busy.values().any(|at_it| at_it == *project))
-                .cloned()
-                .collect();
+            let is_free = |project: &ProjectId| !busy.values().any(|(at_it, _)| at_it == project);
+            let free: Vec<ProjectId> = open.keys().filter(|project| is_free(project)).cloned().collect();
             for project in free {
-                let of_project = pulls.remove(&project).unwrap_or_default();
-                let look = looks.spawn(self.clone().look_into(project.clone(), of_project));
-                busy.insert(look.id(), project);
-            }
-            for task in tasks {
-                let seen = self.see_task(&task).await;
-                self.settled(LookHint::Task(task), seen.as_ref().copied());
+                let hints = open.remove(&project).unwrap_or_default();
+                let look = self.clone().look_into(project.clone(), hints.clone());
+                let look = timeout(LIMIT, look).map(|ended| ended.is_ok());
+                busy.insert(looks.spawn(look).id(), (project, hints));
             }
         }
     }
 
-    async fn look_into(self: Arc<ProjectLooks>, project: ProjectId, pulls: BTreeSet<PullId>) {
+    /// Looks at everything that the hints of one project are about: the forge first, because a tracker may hang.
+    async fn look_into(self: Arc<ProjectLooks>, project: ProjectId, hints: BTreeSet<LookHint>) {
+        let whole = LookHint::Project(project.clone());
+        let (mut pulls, mut tasks) = (BTreeSet::new(), BTreeSet::new());
+        for hint in &hints {
+            match hint {
+                LookHint::Pull(pull) => drop(pulls.insert(pull.clone())),
+                LookHint::Task(task) => drop(tasks.insert(task.clone())),
+                LookHint::Project(_) => {}
+            }
+        }
+        let mut listed = Ok(());
+        if hints.contains(&whole) {
+            // Whether or not anything is open: who has broken it wants to know.
+            let found = match self.see_policy(&project).await {
+                Ok(_) => self.pulls_of(&project).await,
+                Err(err) => Err(err),
+            };
+            listed = found.map(|found| pulls.extend(found));
+        }
+        if self.postpones(&project, &hints, listed.as_ref().err()) {
+            return;
+        }
+        self.look_at_pulls(&project, pulls).await;
+        if self.postpones(&project, &hints, None) {
+            return;
+        }
+        if hints.contains(&whole) {
+            let seen = self.see_open_tasks(&project).await;
+            // The engine has the listed tasks already; only the others need a look of their own.
+            let known = self.tasks_of(&project).await.unwrap_or_default();
+            tasks.extend(left_to_ask(known, seen.as_ref().ok()));
+            // Where there are no issues, the pull requests may still have to be asked for again.
+            if let Err(err @ (LookError::Service(_) | LookError::Engine(_))) = seen {
+                listed = listed.and(Err(err));
+            }
+            self.settled(whole, listed.as_ref().copied());
+        }
+        for task in tasks {
+            if self.postpones(&project, &hints, None) {
+                return;
+            }
+            let seen = self.see_task(&task).await;
+            self.settled(LookHint::Task(task), seen.as_ref().copied());
+        }
+    }
+
+    /// Puts the hints back if the project's forge or tracker takes no call for a while, and returns true if so.
+    fn postpones(&self, project: &ProjectId, hints: &BTreeSet<LookHint>, err: Option<&LookError>) -> bool {
+        err.into_iter().for_each(|err| self.note_limit(project, err));
+        let limited = self.asked.is_limited(project);
+        hints.iter().filter(|_| limited).for_each(|hint| self.asked.hint(hint.clone()));
+        limited
+    }
+
+    async fn look_at_pulls(&self, project: &ProjectId, pulls: BTreeSet<PullId>) {
+        if pulls.is_empty() {
+            return;
+        }
         let pulls: Vec<PullId> = pulls.into_iter().collect();
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
@@ -133,7 +178,7 @@ impl ProjectLooks {
             state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none() && pull.is_open())
         });
         if nobodys.await.unwrap_or_default() {
-            self.see_where_sessions_stand(&project).await;
+            self.see_where_sessions_stand(project).await;
         }
     }
 
@@ -273,7 +318,7 @@ impl ProjectLooks {
         });
         if let Some(known) = idle.await? {
             // Later than what is known, also if that was seen in this very moment: or it would be passed over.
-            let observed = self.deps.clock.now().max(known.observed + Duration::from_millis(1));
+            let observed = self.clock.now().max(known.observed + Duration::from_millis(1));
             let facts = TaskFacts { closed: true, observed, ..known };
             self.handle.ask(Input::Task { task: id.clone(), facts: Box::new(facts) }).await?;
         }

@@ -15,8 +15,8 @@ use ao_scm::local::Witness;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::ProjectLooks;
 use super::masked::MaskedPort;
+use super::{ForgeDeps, ProjectLooks};
 use crate::config::KnownProject;
 use crate::registry::ProjectDeps;
 
@@ -39,7 +39,7 @@ pub struct ForgeConfig {
 }
 
 impl ForgeConfig {
-    pub(crate) fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
+    pub fn of(known: &KnownProject, env: &Env) -> ForgeConfig {
         let effective: Effective<'_> = known.effective();
         ForgeConfig {
             scm: known.scm(),
@@ -70,8 +70,9 @@ impl ProjectLooks {
         &self,
         project: &ProjectId,
         wanted: &ForgeConfig,
+        deps: &ForgeDeps,
     ) -> Result<Arc<dyn Scm>, String> {
-        let made = self.registry.scm(&self.deps_of(project, wanted, &wanted.scm));
+        let made = self.registry.scm(&self.deps_of(project, wanted, deps, &wanted.scm));
         let missing = || self.not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm);
         let scm: Arc<dyn Scm> = made.ok_or_else(missing)?.await?;
         Ok(Arc::new(MaskedPort(scm)))
@@ -81,20 +82,27 @@ impl ProjectLooks {
         &self,
         project: &ProjectId,
         wanted: &ForgeConfig,
+        deps: &ForgeDeps,
     ) -> Result<Arc<dyn Tracker>, String> {
-        let made = self.registry.tracker(&self.deps_of(project, wanted, &wanted.tracker));
+        let made = self.registry.tracker(&self.deps_of(project, wanted, deps, &wanted.tracker));
         let missing = || self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker);
         let tracker: Arc<dyn Tracker> = made.ok_or_else(missing)?.await?;
         Ok(Arc::new(MaskedPort(tracker)))
     }
 
-    fn deps_of(&self, project: &ProjectId, wanted: &ForgeConfig, plugin: &Plugin) -> ProjectDeps {
-        let (project, handle, clock) = (project.clone(), self.handle.clone(), self.deps.clock.clone());
+    fn deps_of(
+        &self,
+        project: &ProjectId,
+        wanted: &ForgeConfig,
+        deps: &ForgeDeps,
+        plugin: &Plugin,
+    ) -> ProjectDeps {
+        let (project, handle, clock) = (project.clone(), self.handle.clone(), self.clock.clone());
         ProjectDeps {
             project: project.clone(),
             plugin: plugin.clone(),
             config: wanted.clone(),
-            shared: self.deps.clone(),
+            shared: deps.clone(),
             witness: Arc::new(AtWork { project, handle, clock }),
         }
     }

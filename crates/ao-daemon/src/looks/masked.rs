@@ -10,10 +10,10 @@ use std::sync::Arc;
 use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, LookHint, MergeAbilities, MergeOrder,
-    MergeOutcome, MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter,
-    PullRow, RunFilter, Scm, ScmChecks, ScmError, ScmReviews, ServiceError, TaskEdit, TaskFilter, TaskPage,
-    TaskSeen, TestOrder, TestOutcome, ThreadReply, TidyOrder, Tracker, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, MergeAbilities, MergeOrder, MergeOutcome,
+    MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, RunFilter,
+    Scm, ScmChecks, ScmError, ScmReviews, ServiceError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder,
+    TestOutcome, ThreadReply, TidyOrder, Tracker, TrackerError,
 };
 use ao_process::Secrets;
 use async_trait::async_trait;
@@ -83,7 +83,6 @@ impl MaskTexts for ServiceError {
             | ServiceError::Refused { why: text }
             | ServiceError::Unsupported { what: text }
             | ServiceError::Denied { what: text }
-            | ServiceError::BadWebhook { why: text }
             | ServiceError::Failed(text) => pass(text),
             ServiceError::Limited { .. } => {}
         }
@@ -205,6 +204,7 @@ impl MaskTexts for MergeOutcome {
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods, reason = "a default would hide what the tracker can do")]
 impl Tracker for MaskedPort<dyn Tracker> {
     async fn changed(
         &self,
@@ -256,13 +256,10 @@ impl Tracker for MaskedPort<dyn Tracker> {
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.0.watch(hints).await;
     }
-
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        self.0.webhook(webhook).await
-    }
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl Scm for MaskedPort<dyn Scm> {
     fn merge_abilities(&self) -> MergeAbilities {
         self.0.merge_abilities()
@@ -321,13 +318,10 @@ impl Scm for MaskedPort<dyn Scm> {
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.0.watch(hints).await;
     }
-
-    async fn webhook(&self, webhook: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        self.0.webhook(webhook).await
-    }
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl ScmReviews for MaskedPort<dyn Scm> {
     async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
         self.0.need_reviews()?.list(project, filter).await.masked()
@@ -393,6 +387,7 @@ impl ScmReviews for MaskedPort<dyn Scm> {
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl ScmChecks for MaskedPort<dyn Scm> {
     async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
         self.0.need_checks()?.rerun(pull, head, check).await

@@ -17,6 +17,7 @@ mod pending;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_core::ProjectId;
@@ -24,6 +25,7 @@ use ao_engine::Handle;
 use ao_git::Queues;
 use ao_ports::{Clock, HintReceiver, LookHint, Records, Scm, Tracker, Workspace};
 use ao_scm::checks::Runner;
+use futures::FutureExt as _;
 use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::import::{ImportFormat, ImportResult, Outcome};
@@ -36,7 +38,7 @@ use crate::{chores, policy};
 /// The forges and trackers of all projects.
 pub struct ProjectLooks {
     pub(crate) handle: Handle,
-    pub(crate) deps: ForgeDeps,
+    pub(crate) clock: Arc<dyn Clock>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     registry: Arc<Registry>,
     pub(crate) asked: Arc<PendingLooks>,
@@ -55,9 +57,10 @@ pub struct ProjectLooks {
 
 /// Forges and trackers that the embedding program has made.
 #[derive(Default)]
-pub(crate) struct OwnAdapters {
-    pub(crate) scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
-    pub(crate) trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
+#[expect(missing_debug_implementations, reason = "ports have no such form")]
+pub struct OwnAdapters {
+    pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    pub trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,
 }
 
 /// The parts that every forge is made with.
@@ -78,16 +81,16 @@ pub(crate) struct ProjectAdapters {
 }
 
 impl ProjectLooks {
-    pub(crate) fn new(
+    pub fn new(
         handle: Handle,
-        deps: ForgeDeps,
+        clock: Arc<dyn Clock>,
         workspaces: BTreeMap<String, Arc<dyn Workspace>>,
         registry: Arc<Registry>,
         own: OwnAdapters,
     ) -> ProjectLooks {
         ProjectLooks {
             handle,
-            deps,
+            clock,
             workspaces,
             registry,
             own,
@@ -102,7 +105,7 @@ impl ProjectLooks {
 
     /// Makes the configured forges and trackers. Unchanged ones stay as they are. One that cannot be made returns the
     /// reason to its callers, and stops nothing else.
-    pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>) {
+    pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>, deps: &ForgeDeps) {
         wanted.retain(|id, _| !self.own.scms.contains_key(id));
         let gone: Vec<ProjectId> = {
             let projects = self.projects();
@@ -116,32 +119,39 @@ impl ProjectLooks {
                 continue;
             }
             // The previous one stays until its successor is made, so that callers always find a forge.
-            let scm = self.make_scm(&id, &wanted).await;
-            let tracker = self.make_tracker(&id, &wanted).await;
-            let mut watches = Vec::new();
-            if let Ok(scm) = &scm {
-                let tidies = chores::tidy_merged(
-                    self.handle.clone(),
-                    id.clone(),
-                    scm.clone(),
-                    self.deps.clock.clone(),
-                );
-                watches.push(self.watching().spawn(tidies));
-                let (scm, hints) = (scm.clone(), self.hints());
-                watches.push(self.watching().spawn(async move { scm.watch(hints).await }));
-            }
-            if let Ok(tracker) = &tracker {
-                let (tracker, hints) = (tracker.clone(), self.hints());
-                watches.push(self.watching().spawn(async move { tracker.watch(hints).await }));
-            }
-            let before =
-                self.projects().insert(id.clone(), ProjectAdapters { wanted, scm, tracker, watches });
-            if let Some(before) = before {
-                before.watches.iter().for_each(AbortHandle::abort);
-            }
-            // Changes from before the watch began.
-            self.asked.hint(LookHint::Project(id));
+            let scm = self.make_scm(&id, &wanted, deps).await;
+            let tracker = self.make_tracker(&id, &wanted, deps).await;
+            self.adopt(id, wanted, scm, tracker);
         }
+    }
+
+    /// Takes the forge and the tracker of a project in the place of earlier ones, watches them, and has everything of the
+    /// project looked at.
+    pub fn adopt(
+        &self,
+        id: ProjectId,
+        wanted: ForgeConfig,
+        scm: Result<Arc<dyn Scm>, String>,
+        tracker: Result<Arc<dyn Tracker>, String>,
+    ) {
+        let mut watches = Vec::new();
+        if let Ok(scm) = &scm {
+            let tidies =
+                chores::tidy_merged(self.handle.clone(), id.clone(), scm.clone(), self.clock.clone());
+            watches.push(self.watching().spawn(tidies));
+            let (scm, hints) = (scm.clone(), self.hints());
+            watches.push(self.watching().spawn(keep(async move || scm.watch(hints.clone()).await)));
+        }
+        if let Ok(tracker) = &tracker {
+            let (tracker, hints) = (tracker.clone(), self.hints());
+            watches.push(self.watching().spawn(keep(async move || tracker.watch(hints.clone()).await)));
+        }
+        let before = self.projects().insert(id.clone(), ProjectAdapters { wanted, scm, tracker, watches });
+        if let Some(before) = before {
+            before.watches.iter().for_each(AbortHandle::abort);
+        }
+        // Changes from before the watch began.
+        self.asked.hint(LookHint::Project(id));
     }
 
     /// Returns the forge of a project.
@@ -169,11 +179,10 @@ impl ProjectLooks {
         made.chain(self.own.scms.clone()).collect()
     }
 
-    /// Ends the watches and what the checks run.
+    /// Ends the watches.
     pub(crate) async fn stop(&self) {
         let mut watching = std::mem::take(&mut *self.watching());
         watching.shutdown().await;
-        self.deps.runner.stop().await;
     }
 
     /// Has everything of a project looked at, because what is of interest there has changed.
@@ -202,6 +211,14 @@ impl ProjectLooks {
 
     fn watching(&self) -> MutexGuard<'_, JoinSet<()>> {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a watch again a while after it has ended or panicked.
+async fn keep(watch: impl AsyncFn()) {
+    loop {
+        AssertUnwindSafe(watch()).catch_unwind().await.ok();
+        tokio::time::sleep(look::POLL).await;
     }
 }
 

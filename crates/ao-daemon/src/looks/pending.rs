@@ -80,6 +80,11 @@ impl PendingLooks {
         *known = until.max(*known);
     }
 
+    /// Returns true while a project is left alone.
+    pub(crate) fn is_limited(&self, project: &ProjectId) -> bool {
+        self.open().limited.get(project).is_some_and(|until| *until > Instant::now())
+    }
+
     /// Forgets the failures of a look: it succeeded, or there is no forge to ask.
     pub(crate) fn answered(&self, hint: &LookHint) {
         self.open().later.remove(hint);

@@ -121,7 +121,9 @@ impl OrchestratorBuilder {
             .await
             .map_err(|err| OrchestratorError::Failed(err.to_plain()))?;
         daemon.handle.ask(Input::Configure(Box::new(self.settings))).await?;
-        for (project, config) in self.projects {
+        for (project, mut config) in self.projects {
+            let limits = scms.get(&project).and_then(|scm| scm.merge_abilities().limits());
+            config.merge_limits = config.merge_limits.or(limits);
             let input = ProjectInput::Configure(Box::new(config));
             daemon.handle.ask(Input::Project { project, input }).await?;
         }

@@ -56,10 +56,12 @@ pub struct SpawnDraft {
 /// Makes whole spawn orders. Routes, reactions and reviews all order sessions here.
 #[derive(Debug)]
 pub struct SpawnOrders {
-    pub(crate) handle: Handle,
-    pub(crate) config: Arc<ActiveConfig>,
-    pub(crate) looks: Arc<ProjectLooks>,
-    pub(crate) adapters: Arc<DaemonAdapters>,
+    pub handle: Handle,
+    pub config: Arc<ActiveConfig>,
+    pub looks: Arc<ProjectLooks>,
+    pub adapters: Arc<DaemonAdapters>,
+    /// False in a simulation, where no machine can be asked about its files, repositories and memory.
+    pub asks_host: bool,
 }
 
 impl SpawnOrders {
@@ -72,7 +74,11 @@ impl SpawnOrders {
         }
         let plugged = self.plugged();
         let outside = self.outside(&draft, &configs).await?;
-        let order = on_disk(move || whole(&draft, &configs, &outside, &plugged)).await??;
+        let whole = move || whole(&draft, &configs, &outside, &plugged);
+        if !self.asks_host {
+            return whole();
+        }
+        let order = on_disk(whole).await??;
         self.is_repository(&order.project).await?;
         // Measured before the session is admitted, so that none slips in between two looks.
         chores::tell_memory(&self.handle).await?;
@@ -88,7 +94,8 @@ impl SpawnOrders {
     ) -> Result<String, DaemonError> {
         let (session, configs, plugged) = (session.clone(), self.config.in_force(), self.plugged());
         let asked_for = asked_for.map(str::to_owned);
-        on_disk(move || runtime_of(&session, asked_for.as_deref(), &configs, &plugged)).await?
+        let runtime = move || runtime_of(&session, asked_for.as_deref(), &configs, &plugged);
+        if self.asks_host { on_disk(runtime).await? } else { runtime() }
     }
 
     /// Refuses a project whose folder is no repository that work can begin in, before anything is made.

@@ -134,7 +134,7 @@ impl NotRead {
                 let what = format!("issue `{task}` cannot be read, so nothing was started: {err}");
                 NotRead::Unasked(DaemonError::new(ErrorKind::Forge(Box::new(err)), what))
             }
-            TrackerError::Refused { .. } | TrackerError::BadWebhook { .. } => NotRead::Refused(err.into()),
+            TrackerError::Refused { .. } => NotRead::Refused(err.into()),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ao_core::errand::{Errand, JobOrder, Requester};
-use ao_core::{Commit, ErrandId, ProjectId, PullId, Timestamp};
+use ao_core::job::{Job, JobOrder, Requester};
+use ao_core::{Commit, JobId, ProjectId, PullId, Timestamp};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::daemon::DaemonOptions;
-use ao_ports::{ErrandError, JobRunner as _};
+use ao_ports::{JobError, JobRunner as _};
 use camino::Utf8Path;
 
 #[tokio::test]
@@ -21,8 +21,8 @@ async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
     let pull = PullId { project: ProjectId::new("other"), number: 7 };
     let order =
         JobOrder::Rerun { pull: pull.clone(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
-    let errand = Errand {
-        id: ErrandId(1),
+    let job = Job {
+        id: JobId(1),
         key: "k".into(),
         order,
         requester: Requester::Update(pull),
@@ -31,7 +31,7 @@ async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
         waits: 0,
         again_at: None,
     };
-    let never = daemon.jobs.run(&errand).await;
-    assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
+    let never = daemon.jobs.run(&job).await;
+    assert_eq!(never, Err(JobError::Never("the project `other` has no forge".into())));
     daemon.stop().await.unwrap();
 }

@@ -34,7 +34,7 @@ impl SimAgentBench {
         tokio::time::pause();
         let universe = SimUniverse::new(1, FaultPlan::Calm, FakeBug::None, None, Trace::default());
         let life = universe.lock().life;
-        let port = FakePort { universe, life };
+        let port = FakePort::new(universe, life);
         let session = SessionId(if names_asks { 2 } else { 1 });
         let plan = LaunchPlan {
             project: ProjectId::new("app"),

@@ -22,7 +22,7 @@ pub struct SimPortBench(FakePort);
 impl Default for SimPortBench {
     fn default() -> SimPortBench {
         let universe = SimUniverse::new(1, FaultPlan::Calm, FakeBug::None, None, Trace::default());
-        SimPortBench(FakePort { universe, life: 0 })
+        SimPortBench(FakePort { universe, life: 0, project: None })
     }
 }
 
@@ -64,7 +64,7 @@ impl ScmBench for SimPortBench {
             inner.life += 1;
             inner.life
         };
-        self.0 = FakePort { universe, life };
+        self.0 = FakePort { universe, life, project: None };
     }
 }
 

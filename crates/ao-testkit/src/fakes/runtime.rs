@@ -41,7 +41,10 @@ impl Runtime for FakePort {
         let passed = self.universe.before(self.life, PortCall::Start).await.map_err(RuntimeError::Failed)?;
         let foreign_ports = {
             let inner = self.universe.lock();
-            spec.ports.iter().copied().find(|port| inner.outside.foreign_ports.contains(port))
+            // One that runs already has its ports.
+            let is_new = !inner.outside.processes.contains_key(&(spec.session, spec.attempt));
+            let taken = |port: &u16| is_new && inner.outside.foreign_ports.contains(port);
+            spec.ports.iter().copied().find(taken)
         };
         if let Some(port) = foreign_ports {
             return Err(RuntimeError::PortTaken { port });

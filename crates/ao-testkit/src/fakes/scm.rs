@@ -1,17 +1,21 @@
-//! A fake forge that tests and merges changes.
+//! A fake forge: shows, checks, tests and merges changes, and sends hints.
 
-use ao_core::pull::{PullFacts, PullState};
+use std::sync::Arc;
+
+use ao_core::pull::{AuthorFacts, PullFacts, PullState};
 use ao_core::queue::LanePart;
-use ao_core::{Commit, ProjectId, PullId};
+use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_ports::{
-    BaseView, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
-    ScmReviews, TestOrder, TestOutcome, Webhook,
+    BaseView, CheckOrder, CheckRun, CheckWhat, FailureReport, HintReceiver, LogPart, LookHint,
+    MergeAbilities, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview, PullDetail, PullEdit,
+    PullFilter, PullRow, RunFilter, RunState, Scm, ScmChecks, ScmError, ScmReviews, TestOrder, TestOutcome,
+    ThreadReply,
 };
 use async_trait::async_trait;
 
-use super::FakePort;
+use super::{FakePort, LATENCY};
 use crate::faults::PortCall;
-use crate::outside::fresh_pull;
+use crate::outside::{self, CheckRerun, WorldEvent, fresh_pull};
 use crate::universe::UniverseState;
 use crate::watch::Invariant;
 
@@ -22,11 +26,11 @@ impl Scm for FakePort {
     }
 
     fn reviews(&self) -> Option<&dyn ScmReviews> {
-        None
+        Some(self)
     }
 
     fn checks(&self) -> Option<&dyn ScmChecks> {
-        None
+        Some(self)
     }
 
     async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
@@ -56,19 +60,34 @@ impl Scm for FakePort {
     }
 
     async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
-        let inner = self.universe.lock();
-        let known = |id: &PullId| inner.outside.pulls.get(id).map(|facts| (id.clone(), facts.clone()));
-        Ok(pulls.iter().filter_map(known).collect())
+        let passed = self.passes(PortCall::Pulls).await?;
+        let seen = {
+            let mut inner = self.universe.lock();
+            pulls.iter().filter_map(|pull| Some((pull.clone(), seen(&mut inner, pull)?))).collect()
+        };
+        self.latency(PortCall::Pulls).await;
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        Ok(seen)
     }
 
     async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
-        let inner = self.universe.lock();
-        let open = inner.outside.pulls.iter().filter(|(_, facts)| facts.state == PullState::Open);
-        Ok(open.map(|(pull, _)| pull).filter(|pull| pull.project == *project).cloned().collect())
+        let passed = self.passes(PortCall::OpenPulls).await?;
+        let open = {
+            let inner = self.universe.lock();
+            let pulls = inner.outside.pulls.iter();
+            let open =
+                pulls.filter(|(pull, facts)| pull.project == *project && facts.state == PullState::Open);
+            open.map(|(pull, _)| pull.clone()).collect()
+        };
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        Ok(open)
     }
 
     async fn base(&self, project: &ProjectId) -> Result<BaseView, ScmError> {
-        Ok(BaseView { tip: Some(self.universe.lock().outside.base(project)), ..BaseView::default() })
+        let passed = self.passes(PortCall::Base).await?;
+        let tip = Some(self.universe.lock().outside.base(project));
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        Ok(BaseView { tip, ..BaseView::default() })
     }
 
     async fn file_at(
@@ -85,14 +104,14 @@ impl Scm for FakePort {
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        let passed = self.universe.before(self.life, PortCall::Test).await.map_err(ScmError::Failed)?;
+        let passed = self.within_quota(PortCall::Test).await?;
         let outcome = test(&mut self.universe.lock(), order);
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         Ok(outcome)
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        let passed = self.universe.before(self.life, PortCall::Merge).await.map_err(ScmError::Failed)?;
+        let passed = self.within_quota(PortCall::Merge).await?;
         let mut outcome = merge(&mut self.universe.lock(), order);
         if passed.times() > 1 {
             outcome = merge(&mut self.universe.lock(), order);
@@ -101,9 +120,228 @@ impl Scm for FakePort {
         Ok(outcome)
     }
 
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
+    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
+        self.send_hints(false, hints).await;
+    }
+}
+
+#[async_trait]
+impl ScmReviews for FakePort {
+    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
+        let inner = self.universe.lock();
+        let matches = |id: &PullId, facts: &PullFacts| {
+            id.project == *project
+                && filter.head_branch.as_ref().is_none_or(|head| *head == facts.head_branch)
+        };
+        let found = inner.outside.pulls.iter().rev().filter(|(id, facts)| matches(id, facts));
+        Ok(found.take(filter.limit).map(|(id, facts)| row(id, facts)).collect())
+    }
+
+    async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
+        let passed = self.passes(PortCall::Show).await?;
+        let shown = seen(&mut self.universe.lock(), pull);
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        let facts = shown.ok_or_else(|| ScmError::not_found(pull.to_string()))?;
+        Ok(PullDetail {
+            pull: pull.clone(),
+            body: format!("Closes #{}", pull.number % 5 + 1),
+            created_at: facts.observed_at,
+            updated_at: facts.observed_at,
+            facts,
+            stacked_on: None,
+            stacked: vec![],
+            commits: vec![],
+            threads: Default::default(),
+            reviewed_at: Default::default(),
+            reworded_at: Default::default(),
+            checks: vec![],
+            merged_by: None,
+        })
+    }
+
+    async fn diff(&self, pull: &PullId, _: usize) -> Result<String, ScmError> {
+        let inner = self.universe.lock();
+        let facts = inner.outside.pulls.get(pull).ok_or_else(|| ScmError::not_found(pull.to_string()))?;
+        Ok(diff(&inner, &facts.head))
+    }
+
+    async fn diff_at(&self, _: &PullId, head: &Commit, _: &Commit, _: usize) -> Result<String, ScmError> {
+        Ok(diff(&self.universe.lock(), head))
+    }
+
+    async fn edit(&self, _: &PullId, _: &PullEdit) -> Result<(), ScmError> {
+        Err(by_hand())
+    }
+
+    async fn comment(&self, _: &NewComment) -> Result<String, ScmError> {
+        Err(by_hand())
+    }
+
+    async fn edit_comment(&self, _: &PullId, _: &str, _: &AuthorFacts, _: &str) -> Result<(), ScmError> {
+        Err(by_hand())
+    }
+
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
+        let passed = self.passes(PortCall::Reply).await?;
+        for _ in 0..passed.times() {
+            outside::reply(&mut self.universe.lock(), reply)?;
+        }
+        self.universe.after(passed).await.map_err(ScmError::Failed)
+    }
+
+    async fn review(&self, _: &NewReview) -> Result<String, ScmError> {
+        Err(by_hand())
+    }
+
+    async fn resolve(&self, _: &PullId, _: &str, _: &AuthorFacts, _: bool) -> Result<(), ScmError> {
+        Err(by_hand())
+    }
+}
+
+#[async_trait]
+impl ScmChecks for FakePort {
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
+        let passed = self.passes(PortCall::Rerun).await?;
+        for _ in 0..passed.times() {
+            rerun(&mut self.universe.lock(), pull, head, check)?;
+        }
+        self.universe.after(passed).await.map_err(ScmError::Failed)
+    }
+
+    async fn runs(&self, _: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
         Ok(vec![])
     }
+
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
+        let passed = self.passes(PortCall::Check).await?;
+        let runs = {
+            let mut inner = self.universe.lock();
+            if inner.faults.are_random() && inner.rng.u8(..8) == 0 {
+                return Err(ScmError::Unsupported { what: "checking a base".into() });
+            }
+            let now = inner.wall();
+            order.checks.iter().filter_map(|check| base_run(order, check, now)).collect()
+        };
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        Ok(runs)
+    }
+
+    async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, ScmError> {
+        tokio::time::sleep(LATENCY).await;
+        Ok(LogPart { bytes: vec![], next: from, ended: true })
+    }
+
+    async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
+        let passed = self.passes(PortCall::RunState).await?;
+        let ended = base_run_ended(&mut self.universe.lock(), run);
+        self.universe.after(passed).await.map_err(ScmError::Failed)?;
+        ended.ok_or_else(|| ScmError::not_found(run))
+    }
+}
+
+/// Returns the error of a call that only people make; in simulated worlds the script acts for them.
+fn by_hand() -> ScmError {
+    ScmError::refused("the script does this itself")
+}
+
+fn row(id: &PullId, facts: &PullFacts) -> PullRow {
+    PullRow {
+        pull: id.clone(),
+        title: facts.title.clone(),
+        state: facts.state.clone(),
+        draft: facts.draft,
+        head_branch: facts.head_branch.clone(),
+        base_branch: facts.base_branch.clone(),
+        head: facts.head.clone(),
+        author: facts.author.clone(),
+        labels: facts.labels.clone(),
+        created_at: facts.observed_at,
+        updated_at: facts.observed_at,
+    }
+}
+
+/// Returns the files of a commit as a diff that adds them.
+fn diff(inner: &UniverseState, head: &Commit) -> String {
+    let files = inner.outside.files.get(head).into_iter().flatten();
+    let added = files.map(|(path, content)| format!("+++ b/{path}\n+{}", String::from_utf8_lossy(content)));
+    added.collect()
+}
+
+/// Returns the present facts of a pull request, with the tip of its base.
+fn seen(inner: &mut UniverseState, pull: &PullId) -> Option<PullFacts> {
+    let (now, base) = (inner.wall(), inner.outside.base(&pull.project));
+    let facts = inner.outside.pulls.get_mut(pull)?;
+    // The clock of a forge does not jump with ours.
+    facts.observed_at = facts.observed_at.max(now);
+    if facts.state == PullState::Open {
+        facts.base = base;
+    }
+    Some(facts.clone())
+}
+
+/// Begins one more run of a check.
+fn rerun(inner: &mut UniverseState, pull: &PullId, commit: &Commit, check: &str) -> Result<(), ScmError> {
+    let known = inner.outside.pulls.get(pull);
+    if !known.is_some_and(|facts| facts.head == *commit && facts.state == PullState::Open) {
+        return Err(ScmError::refused("that commit is not the head any more"));
+    }
+    if inner.faults.are_random() && inner.rng.u8(..8) == 0 {
+        return Err(ScmError::Unsupported { what: "running it again".into() });
+    }
+    let number = inner.outside.reruns.len() as u32 + 1;
+    let (pull, check, commit) = (pull.clone(), check.to_owned(), commit.clone());
+    let rerun = CheckRerun { pull, check, commit, number };
+    inner.outside.reruns.insert(rerun.clone());
+    let at = inner.elapsed() + inner.rng.u64(1_000..60_000);
+    inner.outside.plan(at, WorldEvent::Ran(rerun));
+    Ok(())
+}
+
+/// Returns a run of a check on a base that has just begun. Its id holds everything that it is about.
+fn base_run(order: &CheckOrder, check: &str, now: Timestamp) -> Option<CheckRun> {
+    let CheckWhat::Revision(commit) = &order.what else { return None };
+    Some(CheckRun {
+        id: format!("{} {commit} {check}", order.project),
+        project: order.project.clone(),
+        pull: None,
+        check: check.to_owned(),
+        command: "make test".into(),
+        required: true,
+        head: Commit::new(commit),
+        base: None,
+        tree: commit.clone(),
+        ahead: vec![],
+        state: RunState::Running,
+        why: None,
+        exit_code: None,
+        queued_at: now,
+        began_at: Some(now),
+        ended_at: None,
+        tries: 1,
+        same_as: None,
+        log: None,
+        failure: None,
+    })
+}
+
+/// Returns the end of such a run: red if the base is, now and then for a different reason.
+fn base_run_ended(inner: &mut UniverseState, id: &str) -> Option<CheckRun> {
+    let mut parts = id.splitn(3, ' ');
+    let (project, commit, check) = (ProjectId::new(parts.next()?), parts.next()?, parts.next()?);
+    let other = inner.faults.are_random() && inner.rng.u8(..8) == 0;
+    let signature = if other { "E9" } else { "E0" };
+    let red = inner.outside.red.contains(&(project.clone(), Commit::new(commit)));
+    let (what, checks) = (CheckWhat::Revision(commit.to_owned()), vec![]);
+    let run = base_run(&CheckOrder { project, what, checks, again: false }, check, inner.wall())?;
+    let failure = FailureReport {
+        signature: signature.into(),
+        excerpt: format!("error: {signature}"),
+        ..FailureReport::default()
+    };
+    Some(match red {
+        true => CheckRun { state: RunState::Failed, failure: Some(failure), ..run },
+        false => CheckRun { state: RunState::Passed, ..run },
+    })
 }
 
 /// Tests a merge result. Changes that do not work together are red each time, unless a person wants them merged
@@ -186,6 +424,7 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
         if let Some(facts) = inner.outside.pulls.get_mut(&part.pull) {
             facts.state = PullState::Merged { commit: commit.clone() };
         }
+        outside::hint(inner, LookHint::Pull(part.pull.clone()));
         with.push((part.clone(), commit.clone()));
         at = commit;
     }

@@ -17,7 +17,7 @@ const PATH: &str = "/sim/ao.db";
 #[async_trait]
 impl EventStore for MemoryStore {
     async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
-        let FakePort { universe, life } = &self.0;
+        let FakePort { universe, life, .. } = &self.0;
         let passed = universe.before(*life, PortCall::Append).await.map_err(failed)?;
         let last = {
             let mut inner = universe.lock();
@@ -39,7 +39,7 @@ impl EventStore for MemoryStore {
     }
 
     async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
-        let FakePort { universe, life } = &self.0;
+        let FakePort { universe, life, .. } = &self.0;
         let passed = universe.before(*life, PortCall::Read).await.map_err(failed)?;
         let page = universe.lock().log.records.iter().skip(after as usize).take(limit).cloned().collect();
         universe.after(passed).await.map_err(failed)?;
@@ -55,7 +55,7 @@ impl EventStore for MemoryStore {
     }
 
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        let FakePort { universe, life } = &self.0;
+        let FakePort { universe, life, .. } = &self.0;
         let passed = universe.before(*life, PortCall::Snapshot).await.map_err(failed)?;
         {
             let mut inner = universe.lock();

@@ -1,17 +1,18 @@
 //! Fake worktrees, which exist or not, and are dirty or not.
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::pull::{Mergeable, PullFacts};
 use ao_core::workspace::TreeFacts;
-use ao_core::{Attempt, SessionId, Timestamp};
+use ao_core::{Attempt, Commit, PullId, SessionId, Timestamp};
 use ao_ports::{
-    CleanedFiles, CreatedWorkspace, RemovalOutcome, RemoveOrder, TreeRef, Workspace, WorkspaceDrift,
-    WorkspaceError, WorkspaceSurvey,
+    CleanedFiles, CreatedWorkspace, LookHint, RebaseOrder, RebaseOutcome, RemovalOutcome, RemoveOrder,
+    TreeRef, Workspace, WorkspaceDrift, WorkspaceError, WorkspaceSurvey,
 };
 use async_trait::async_trait;
 
 use super::FakePort;
 use crate::faults::PortCall;
-use crate::outside::SimTree;
+use crate::outside::{self, SimTree};
 use crate::universe::{FakeBug, UniverseState};
 use crate::watch::Invariant;
 
@@ -43,6 +44,17 @@ impl Workspace for FakePort {
 
     async fn whereabouts(&self, _: &TreeRef) -> WorkspaceDrift {
         WorkspaceDrift::default()
+    }
+
+    async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
+        let passed =
+            self.universe.before(self.life, PortCall::Rebase).await.map_err(WorkspaceError::Failed)?;
+        let mut outcome = rebase(&mut self.universe.lock(), order);
+        if passed.times() > 1 {
+            outcome = rebase(&mut self.universe.lock(), order);
+        }
+        self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
+        Ok(outcome)
     }
 
     async fn survey(&self, _: &str, _: &[TreeRef]) -> Result<Vec<WorkspaceSurvey>, WorkspaceError> {
@@ -145,6 +157,39 @@ fn remove(inner: &mut UniverseState, order: &RemoveOrder) -> RemovalOutcome {
     });
     inner.outside.trees.remove(&path);
     gone
+}
+
+/// Rebases a branch, and pushes it.
+fn rebase(inner: &mut UniverseState, order: &RebaseOrder) -> RebaseOutcome {
+    if place(inner, &order.tree).is_none() {
+        return RebaseOutcome::Moved;
+    }
+    if inner.faults.are_random() && inner.rng.u8(..4) == 0 {
+        return RebaseOutcome::Busy { why: "a merge is in progress".into() };
+    }
+    if inner.outside.rebased.get(&order.head) == Some(&order.base) {
+        return RebaseOutcome::UpToDate;
+    }
+    let number = inner.outside.rebased.len();
+    let at_head = |(pull, facts): &(&PullId, &mut PullFacts)| {
+        pull.project == order.tree.project && facts.head_branch == order.branch && facts.head == order.head
+    };
+    let head = Commit::new(&format!("{}@rebased{number}", order.branch));
+    let mut moved = vec![];
+    for (pull, facts) in inner.outside.pulls.iter_mut().filter(at_head) {
+        if let Mergeable::Conflict { files } = &facts.mergeable {
+            return RebaseOutcome::Conflict { files: files.clone() };
+        }
+        facts.head = head.clone();
+        facts.checks.clear();
+        moved.push(pull.clone());
+    }
+    if moved.is_empty() {
+        return RebaseOutcome::Moved;
+    }
+    inner.outside.rebased.insert(head.clone(), order.base.clone());
+    moved.into_iter().for_each(|pull| outside::hint(inner, LookHint::Pull(pull)));
+    RebaseOutcome::Rebased { head, pushed: true }
 }
 
 /// Returns the path of the tree, if it exists: the recorded one, or else the one of the session.

@@ -62,7 +62,8 @@ pub(crate) fn perform(inner: &mut UniverseState, happening: WorldEvent) {
                 process.person_at_keyboard = false;
             }
         }
-        WorldEvent::Report(_) | WorldEvent::Ran(_) | WorldEvent::Act => {}
+        WorldEvent::Hint(hint) => super::pass_on(inner, &hint),
+        WorldEvent::Report(_) | WorldEvent::Ran(_) | WorldEvent::Post(_) | WorldEvent::Act => {}
     }
 }
 
@@ -330,16 +331,17 @@ fn report(
     reading: Reading,
 ) {
     let signal = Signal { attempt: key.1, source, at: inner.wall(), confidence, reading };
-    send(inner, Report::Signal { session: key.0, signal });
+    send(inner, WorldEvent::Report(Report::Signal { session: key.0, signal }));
 }
 
 fn report_agent(inner: &mut UniverseState, key: ProcessKey, report: AgentReport) {
     let (session, attempt) = key;
-    send(inner, Report::Agent { session, attempt, source: SignalSource::Protocol, at: inner.wall(), report });
+    let (source, at) = (SignalSource::Protocol, inner.wall());
+    send(inner, WorldEvent::Report(Report::Agent { session, attempt, source, at, report }));
 }
 
-/// Sends a report, which may be lost, doubled, or overtaken.
-fn send(inner: &mut UniverseState, report: Report) {
+/// Sends a report or a hint, which may be lost, doubled, or overtaken.
+pub(crate) fn send(inner: &mut UniverseState, report: WorldEvent) {
     let now = inner.elapsed();
     let bad = inner.outside.lossy_reports;
     let mut odd = || inner.rng.u16(..1000) < bad;
@@ -350,7 +352,7 @@ fn send(inner: &mut UniverseState, report: Report) {
     let delay = if late { inner.rng.u64(1_000..40_000) } else { 0 };
     if doubled {
         let again = now + inner.rng.u64(0..60_000);
-        inner.outside.plan(again, WorldEvent::Report(report.clone()));
+        inner.outside.plan(again, report.clone());
     }
-    inner.outside.plan(now + delay, WorldEvent::Report(report));
+    inner.outside.plan(now + delay, report);
 }

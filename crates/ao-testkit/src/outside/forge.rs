@@ -1,14 +1,19 @@
-//! Pull requests of the fake forge, and how they change.
+//! Pull requests of the fake forge and issues of the fake tracker, how they change, and the hints about that.
+
+use std::fmt;
+use std::sync::Arc;
 
 use ao_core::pull::{
     AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts,
     PullState, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
-use ao_core::{Commit, Timestamp};
+use ao_core::task::TaskFacts;
+use ao_core::{Commit, ProjectId, TaskId, Timestamp};
+use ao_ports::{HintReceiver, LookHint, ThreadReply, TrackerError};
 use fastrand::Rng;
 
-use super::CheckRerun;
-use crate::universe::UniverseState;
+use super::{CheckRerun, WorldEvent, send};
+use crate::universe::{FakeBug, UniverseState};
 
 /// Returns a pull request that was just opened.
 pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
@@ -37,6 +42,21 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
     }
 }
 
+/// Returns an issue that was just written.
+pub(crate) fn fresh_task(task: &TaskId) -> TaskFacts {
+    TaskFacts {
+        observed: Timestamp(0),
+        title: format!("issue {}", task.key),
+        labels: Default::default(),
+        priority: 0,
+        blocked_by: Default::default(),
+        closed: false,
+        trusted: true,
+        branch: None,
+        author: None,
+    }
+}
+
 /// A member approves its current head.
 pub(crate) fn approve(facts: &mut PullFacts) {
     let author = AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member };
@@ -45,9 +65,18 @@ pub(crate) fn approve(facts: &mut PullFacts) {
     facts.reviews.push(ReviewFacts { id, author, verdict: ReviewVerdict::Approved, commit, body, revision });
 }
 
+/// A member asks for something in a thread of its own.
+pub(crate) fn ask_for(facts: &mut PullFacts, body: &str) {
+    let author = AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member };
+    let number = facts.threads.len() + 1;
+    let (url, revision) = ("https://forge/c".to_owned(), "1".to_owned());
+    let comment = CommentFacts { id: format!("c{number}"), author, body: body.into(), url, revision };
+    let (id, path) = (format!("t{number}"), Some("src/lib.rs".into()));
+    facts.threads.push(ThreadFacts { id, path, line: Some(1), resolved: false, comments: vec![comment] });
+}
+
 /// Changes something about a pull request: a check, a review, a push, a conflict, its end.
-pub(crate) fn change_randomly(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
-    facts.observed_at = facts.observed_at.max(at);
+pub(crate) fn change_randomly(rng: &mut Rng, facts: &mut PullFacts) {
     match rng.u8(..12) {
         0..=2 => check(facts, CheckState::Pending),
         3 | 4 => {
@@ -91,27 +120,107 @@ pub(crate) fn change_randomly(rng: &mut Rng, facts: &mut PullFacts, at: Timestam
     }
 }
 
-/// Ends the rerun of a check: it passes by chance, unless the base fails it or the test decides otherwise. Returns
-/// the new facts, if it is still the head.
-pub(crate) fn ran(inner: &mut UniverseState, rerun: &CheckRerun) -> Option<PullFacts> {
+/// Ends the rerun of a check, if it is still of the head: it passes by chance, unless the base fails it or the test
+/// decides otherwise.
+pub(crate) fn ran(inner: &mut UniverseState, rerun: &CheckRerun) {
     let red = {
         let tip = inner.outside.base(&rerun.pull.project);
         inner.outside.red.contains(&(rerun.pull.project.clone(), tip))
     };
     let chance = inner.faults.are_random() && inner.rng.bool();
     let passes = !red && inner.outside.passes_again.unwrap_or(chance);
-    let at = inner.wall();
-    let facts = inner.outside.pulls.get_mut(&rerun.pull)?;
+    let Some(facts) = inner.outside.pulls.get_mut(&rerun.pull) else { return };
     if facts.head != rerun.commit || facts.state != PullState::Open {
-        return None;
+        return;
     }
-    let check = facts.checks.iter_mut().find(|check| check.name == rerun.check)?;
+    let Some(check) = facts.checks.iter_mut().find(|check| check.name == rerun.check) else { return };
     check.run = Some(format!("again {}", rerun.number));
     if passes {
         check.state = CheckState::Passed;
     }
-    facts.observed_at = facts.observed_at.max(at);
+    hint(inner, LookHint::Pull(rerun.pull.clone()));
+}
+
+/// Adds our reply to a thread. The key makes a second call harmless.
+pub(crate) fn reply(inner: &mut UniverseState, reply: &ThreadReply) -> Result<(), TrackerError> {
+    let facts = inner.outside.pulls.get_mut(&reply.pull);
+    let threads = facts.map(|facts| facts.threads.iter_mut()).into_iter().flatten();
+    let Some(thread) = threads.into_iter().find(|thread| thread.id == reply.thread) else {
+        return Err(TrackerError::not_found(format!("`{}`", reply.thread)));
+    };
+    thread.resolved |= reply.resolve;
+    if !reply.text.is_empty() && thread.comments.iter().all(|comment| comment.id != reply.key) {
+        let author = AuthorFacts { login: "ao".into(), standing: AuthorStanding::Agent };
+        let (id, body, revision) = (reply.key.clone(), reply.text.clone(), "1".to_owned());
+        thread.comments.push(CommentFacts { id, author, body, url: "https://forge/c".into(), revision });
+    }
+    inner.outside.answered.insert(reply.key.clone());
+    hint(inner, LookHint::Pull(reply.pull.clone()));
+    Ok(())
+}
+
+/// Returns an issue as it is now.
+pub(crate) fn see_task(inner: &mut UniverseState, task: &TaskId) -> Option<TaskFacts> {
+    let now = inner.wall();
+    let facts = inner.outside.tasks.get_mut(task)?;
+    // The clock of a tracker does not jump with ours.
+    facts.observed = facts.observed.max(now);
     Some(facts.clone())
+}
+
+/// Changes an issue, if there is one.
+pub(crate) fn change_task(
+    inner: &mut UniverseState,
+    task: &TaskId,
+    change: impl FnOnce(&mut TaskFacts),
+) -> bool {
+    let Some(facts) = inner.outside.tasks.get_mut(task) else { return false };
+    change(facts);
+    if facts.closed {
+        inner.outside.closed.insert(task.clone());
+    }
+    hint(inner, LookHint::Task(task.clone()));
+    true
+}
+
+/// A receiver of hints, in one life of the daemon.
+pub(crate) struct HintWatcher {
+    pub(crate) life: u32,
+    pub(crate) project: Option<ProjectId>,
+    /// True for the watch of a tracker.
+    pub(crate) tasks: bool,
+    pub(crate) hints: Arc<dyn HintReceiver>,
+}
+
+/// Notes a change, and sends a hint, which may be lost, doubled or late.
+pub(crate) fn hint(inner: &mut UniverseState, hint: LookHint) {
+    let now = inner.elapsed();
+    inner.outside.changed.insert(hint.clone(), now);
+    send(inner, WorldEvent::Hint(hint));
+}
+
+/// Passes a hint on to the daemon.
+pub(crate) fn pass_on(inner: &mut UniverseState, hint: &LookHint) {
+    let (project, tasks) = match hint {
+        LookHint::Pull(pull) => (&pull.project, false),
+        LookHint::Task(task) => (&task.project, true),
+        LookHint::Project(project) => (project, false),
+    };
+    if inner.fake_bug == FakeBug::Hints && !inner.outside.looking.is_empty() {
+        return;
+    }
+    let life = inner.life;
+    for watcher in inner.outside.watchers.iter().filter(|watcher| watcher.life == life) {
+        if watcher.project.as_ref() == Some(project) && watcher.tasks == tasks {
+            watcher.hints.hint(hint.clone());
+        }
+    }
+}
+
+impl fmt::Debug for HintWatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HintWatcher").field("life", &self.life).finish_non_exhaustive()
+    }
 }
 
 /// Name of the one check of every simulated pull request. It has a blank, because the names of real checks do.

@@ -10,15 +10,24 @@ use std::sync::Arc;
 use ao_core::pull::PullFacts;
 use ao_core::queue::LanePart;
 use ao_core::session::ProcessRef;
+use ao_core::task::TaskFacts;
 use ao_core::workspace::TreeFacts;
-use ao_core::{AskId, Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
-use ao_ports::{Cancelled, Report};
+use ao_core::{
+    AskId, Attempt, Commit, ConversationId, Input, ProjectId, PullId, SessionId, TaskId, Timestamp,
+};
+use ao_ports::{Cancelled, LookHint, Report};
 use tokio::sync::Notify;
 
+use crate::faults::PortCall;
+
 pub(crate) use agents::{
-    answer, cancel_turn, human_types, kill, lose_holder, perform, start, stop_accepting, take_turn, turn_name,
+    answer, cancel_turn, human_types, kill, lose_holder, perform, send, start, stop_accepting, take_turn,
+    turn_name,
 };
-pub(crate) use forge::{approve, change_randomly, check, fresh_pull, ran};
+pub(crate) use forge::{
+    HintWatcher, approve, ask_for, change_randomly, change_task, check, fresh_pull, fresh_task, hint,
+    pass_on, ran, reply, see_task,
+};
 
 /// A process, by session and attempt.
 pub(crate) type ProcessKey = (SessionId, Attempt);
@@ -34,6 +43,22 @@ pub(crate) struct OutsideWorld {
     pub(crate) conversations: BTreeMap<ConversationId, Vec<UserTurn>>,
     pub(crate) trees: BTreeMap<String, SimTree>,
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
+    /// The issues of the tracker.
+    pub(crate) tasks: BTreeMap<TaskId, TaskFacts>,
+    /// The issues that were closed at some time.
+    pub(crate) closed: BTreeSet<TaskId>,
+    /// The time of the last change of everything that hints are about.
+    pub(crate) changed: BTreeMap<LookHint, u64>,
+    /// The receivers of hints.
+    pub(crate) watchers: Vec<HintWatcher>,
+    /// The projects whose forge and tracker give no answer.
+    pub(crate) hanging: BTreeSet<ProjectId>,
+    /// The number of looks at pull requests.
+    pub(crate) looks: u64,
+    /// The looks that are under way.
+    pub(crate) looking: BTreeSet<PortCall>,
+    /// The heads that are the results of rebases, with their bases.
+    pub(crate) rebased: BTreeMap<Commit, Commit>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
     /// The content of each landed commit: its start, and the heads since, in order.
@@ -56,6 +81,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) passes_again: Option<bool>,
     /// The keys of replies in threads.
     pub(crate) answered: BTreeSet<String>,
+    /// Number of times that a command of a user was run.
+    pub(crate) commands: u32,
     /// Number of times that each notice reached a person, by its key.
     pub(crate) notified: BTreeMap<String, u32>,
     /// A census shows nothing before this time.
@@ -87,6 +114,10 @@ pub(crate) enum WorldEvent {
     Report(Report),
     /// The rerun of a check has ended.
     Ran(CheckRerun),
+    /// A hint reaches the daemon, if there is one.
+    Hint(LookHint),
+    /// Requests of people.
+    Post(Vec<Input>),
     /// The next step of the random script.
     Act,
 }

@@ -47,7 +47,7 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
         && replayed.pulls == known.pulls
         && replayed.incidents == known.incidents
         && replayed.notices == known.notices
-        && replayed.errands == known.errands
+        && replayed.jobs == known.jobs
         && replayed.accounts == known.accounts
         && replayed.scarce_mb == known.scarce_mb
         && replayed.strays == known.strays;
@@ -80,6 +80,7 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
 
 /// Checks that everything is at rest, with a reason that a person understands.
 pub(crate) fn at_rest(inner: &mut UniverseState) {
+    super::all_seen(inner);
     let mut broken: Vec<(Invariant, String)> = Vec::new();
     let now = inner.wall();
     let shadow = &inner.log.shadow;
@@ -104,8 +105,8 @@ pub(crate) fn at_rest(inner: &mut UniverseState) {
             broken.push((EscalatedOnce, format!("open, and not escalated: {incident:?}")));
         }
     }
-    if let Some(errand) = shadow.errands.values().next() {
-        broken.push((NoDeadEnds, format!("a job was neither done nor given up: {errand:?}")));
+    if let Some(job) = shadow.jobs.values().next() {
+        broken.push((NoDeadEnds, format!("a job was neither done nor given up: {job:?}")));
     }
     let queues =
         shadow.projects.iter().flat_map(|(id, project)| project.queues().map(move |queue| (id, queue)));

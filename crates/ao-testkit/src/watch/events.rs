@@ -1,16 +1,16 @@
 //! Invariants of each event, checked against the state just before it.
 
-use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::AgentActivity;
 use ao_core::incident::{EscalationLevel, IncidentEvent, IncidentKey};
+use ao_core::job::JobEvent;
 use ao_core::notice::NoticeEvent;
 use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent, SessionRole};
 use ao_core::{Event, SessionId, StampedEvent, Timestamp};
 
 use super::Invariant::{self, *};
 use super::ledger::{IncidentCounts, MessagePlace, NoticeProgress, RetryCounts};
-use super::{alarms, queue};
+use super::{alarms, jobs, queue};
 use crate::universe::UniverseState;
 
 /// Records an event in the ledger, before it is applied to the shadow.
@@ -31,9 +31,10 @@ pub(crate) fn committed(inner: &mut UniverseState, stamped: &StampedEvent) {
         }
         Event::Pull(id, event) => alarms::pull(inner, id, event),
         Event::Project(id, event) => alarms::project(inner, id, event),
-        Event::Errand(id, ErrandEvent::Wanted { .. }) => {
-            inner.log.ledger.errands.insert(*id);
+        Event::Job(id, JobEvent::Wanted { .. }) => {
+            inner.log.ledger.jobs.insert(*id);
         }
+        Event::Job(id, JobEvent::Done { outcome, .. }) => jobs::done(inner, *id, outcome),
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
             let before =
                 inner.log.ledger.notices.insert(notice.key.clone(), NoticeProgress::Raised { retries: 0 });

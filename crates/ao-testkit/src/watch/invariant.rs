@@ -31,11 +31,13 @@ pub enum Invariant {
     MainGreen,
     FairRejection,
     LandsInOrder,
+    ChangesSeen,
+    JobsDone,
     EngineLives,
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 27] = [
+    pub const ALL: [Invariant; 29] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -62,6 +64,8 @@ impl Invariant {
         Invariant::MainGreen,
         Invariant::FairRejection,
         Invariant::LandsInOrder,
+        Invariant::ChangesSeen,
+        Invariant::JobsDone,
         Invariant::EngineLives,
     ];
 
@@ -107,7 +111,11 @@ impl Invariant {
             Invariant::LandsInOrder => {
                 "urgent pull requests are tested first, and tests land in the order they were started"
             }
-            Invariant::EngineLives => "the engine neither panics nor gives up",
+            Invariant::ChangesSeen => {
+                "changes at a forge or tracker are seen: soon after a hint, and in the end without one"
+            }
+            Invariant::JobsDone => "a job that is reported as done has had its effect",
+            Invariant::EngineLives => "the engine and the looks neither panic nor give up",
         }
     }
 }

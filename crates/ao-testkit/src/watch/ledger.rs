@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::{EscalationLevel, IncidentKey};
 use ao_core::queue::MergeRequest;
-use ao_core::{Attempt, ErrandId, PullId, SessionId, Timestamp};
+use ao_core::{Attempt, JobId, PullId, SessionId, Timestamp};
 
 use super::alarms::AlarmLedger;
 
@@ -29,7 +29,7 @@ pub(crate) struct LogLedger {
     pub(super) patience: BTreeMap<SessionId, RetryCounts>,
     pub(super) alarms: AlarmLedger,
     /// The jobs that were ordered.
-    pub(super) errands: BTreeSet<ErrandId>,
+    pub(super) jobs: BTreeSet<JobId>,
     /// The time of each account's last refusal.
     pub(super) refused: BTreeMap<String, Timestamp>,
     /// The highest cap that was ever in force.
@@ -103,8 +103,8 @@ impl LogLedger {
         self.requests.iter().any(|(of, request)| of == pull && !request.runs_checks())
     }
 
-    pub(crate) fn was_ordered(&self, errand: ErrandId) -> bool {
-        self.errands.contains(&errand)
+    pub(crate) fn was_ordered(&self, job: JobId) -> bool {
+        self.jobs.contains(&job)
     }
 
     pub(crate) fn was_raised(&self, key: &str) -> bool {

@@ -12,12 +12,15 @@ mod alarms;
 mod ending;
 mod events;
 mod invariant;
+mod jobs;
 mod ledger;
 mod queue;
 mod rules;
+mod seen;
 
 pub(crate) use ending::{agrees, at_rest, replays};
 pub(crate) use events::{commit_over, committed};
 pub use invariant::{Invariant, Violation};
 pub(crate) use ledger::LogLedger;
 pub(crate) use rules::WatchedRules;
+pub(crate) use seen::{PROMPT, all_seen};

@@ -1,14 +1,6 @@
-//! The engine in simulated worlds: many random ones, and some with one story each.
+//! The fakes that are contracts' subjects, and the scripted agent.
 
 mod agent_contract;
-mod agents;
-mod budgets;
-mod effects;
-mod feedback;
-mod life;
-mod messages;
-mod mutants;
 mod port_contracts;
 mod pty_contract;
 mod scripted;
-mod seeds;

@@ -1,16 +1,15 @@
-//! Errands at a forge that plays a part.
+//! Jobs at a forge that plays a part.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
-use ao_core::errand::JobOrder;
+use ao_core::job::JobOrder;
 use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    BaseView, FailureReport, LogPart, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewComment,
-    NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, RunFilter, ScmChecks, ScmError,
-    ScmReviews, TestOrder, TestOutcome, Webhook,
+    BaseView, FailureReport, LogPart, NewComment, NewPull, NewReview, PullDetail, PullEdit, PullFilter,
+    PullRow, RunFilter, ScmChecks, ScmError, ScmReviews,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -61,10 +60,6 @@ impl Played {
 
 #[async_trait]
 impl Scm for Played {
-    fn merge_abilities(&self) -> MergeAbilities {
-        MergeAbilities::NONE
-    }
-
     fn reviews(&self) -> Option<&dyn ScmReviews> {
         Some(self)
     }
@@ -120,18 +115,6 @@ impl Scm for Played {
         _: usize,
     ) -> Result<Option<Vec<u8>>, ScmError> {
         Ok(None)
-    }
-
-    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
-        Err(ScmError::Failed("not played".into()))
-    }
-
-    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        Err(ScmError::Failed("not played".into()))
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        Ok(vec![])
     }
 }
 
@@ -210,7 +193,7 @@ async fn outcome(
     head: &'static str,
     ends: RunState,
     order: JobOrder,
-) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
+) -> (Result<JobOutcome, JobError>, Vec<String>) {
     let played = Arc::new(Played { head, ends, asked: Mutex::default() });
     let outcome = match order {
         JobOrder::Rerun { pull, check, commit, .. } => rerun(&*played, &pull, &check, &commit).await,
@@ -235,10 +218,10 @@ async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
     let order =
         || JobOrder::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
     let (done, asked) = outcome("h1", RunState::Passed, order()).await;
-    assert_eq!(done, Ok(ErrandOutcome::Done { said: "`test` runs again".into() }));
+    assert_eq!(done, Ok(JobOutcome::Done { said: "`test` runs again".into() }));
     assert_eq!(asked, ["rerun app!7 h1 test"]);
     let (done, asked) = outcome("h2", RunState::Passed, order()).await;
-    assert_eq!(done, Ok(ErrandOutcome::Done { said: "the head has moved".into() }));
+    assert_eq!(done, Ok(JobOutcome::Done { said: "the head has moved".into() }));
     assert_eq!(asked, Vec::<String>::new());
 }
 
@@ -251,13 +234,13 @@ async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
         check: "test".into(),
     };
     let (green, asked) = outcome("h1", RunState::Passed, order()).await;
-    assert_eq!(green, Ok(ErrandOutcome::BaseGreen {}));
+    assert_eq!(green, Ok(JobOutcome::BaseGreen {}));
     assert_eq!(asked, ["check Revision(\"b1\") [\"test\"] again false"]);
     let (red, _) = outcome("h1", RunState::Failed, order()).await;
-    let expected = ErrandOutcome::BaseRed { signature: "s1".into(), excerpt: "assertion failed".into() };
+    let expected = JobOutcome::BaseRed { signature: "s1".into(), excerpt: "assertion failed".into() };
     assert_eq!(red, Ok(expected));
     let (broken, _) = outcome("h1", RunState::Broken, order()).await;
-    assert!(matches!(&broken, Err(ErrandError::Later(why)) if why.contains("no disk")), "{broken:?}");
+    assert!(matches!(&broken, Err(JobError::Later(why)) if why.contains("no disk")), "{broken:?}");
 }
 
 #[tokio::test]
@@ -270,7 +253,7 @@ async fn an_answer_is_given_under_its_key() {
         key: "t1 c9".into(),
     };
     let (done, asked) = outcome("h1", RunState::Passed, order).await;
-    assert!(matches!(done, Ok(ErrandOutcome::Done { .. })), "{done:?}");
+    assert!(matches!(done, Ok(JobOutcome::Done { .. })), "{done:?}");
     assert_eq!(asked, ["reply t1 Done in c9. true t1 c9"]);
 }
 
@@ -278,8 +261,8 @@ async fn an_answer_is_given_under_its_key() {
 fn a_limit_of_a_service_delays_a_job_and_other_failures_are_retried_or_not() {
     let after = Duration::from_secs(900);
     assert!(
-        matches!(fault(ScmError::Limited { after }), ErrandError::Limited { after: delay, .. } if delay == after)
+        matches!(fault(ScmError::Limited { after }), JobError::Limited { after: delay, .. } if delay == after)
     );
-    assert!(matches!(fault(ScmError::Failed("no network".into())), ErrandError::Later(_)));
-    assert!(matches!(fault(ScmError::not_found("it")), ErrandError::Never(_)));
+    assert!(matches!(fault(ScmError::Failed("no network".into())), JobError::Later(_)));
+    assert!(matches!(fault(ScmError::not_found("it")), JobError::Never(_)));
 }

@@ -3,14 +3,10 @@
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
-use ao_core::order::{MergeOrder, TestOrder};
 use ao_core::pull::{ChangeSize, Mergeable, PullFacts, PullState};
-use ao_core::queue::TestOutcome;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_daemon::registry::{Adapter, AdapterMaker, ProjectAdapter, ProjectDeps};
-use ao_ports::{
-    BaseView, LookHint, MergeAbilities, MergeOutcome, NewPull, Scm, ScmChecks, ScmError, ScmReviews, Webhook,
-};
+use ao_ports::{BaseView, NewPull, Scm, ScmError};
 use async_trait::async_trait;
 
 pub(super) fn adapter() -> Adapter {
@@ -22,11 +18,7 @@ fn forge(_: ProjectDeps) -> ProjectAdapter<dyn Scm> {
 }
 
 #[derive(Default)]
-struct Forge(Mutex<Vec<NewPull>>);
-
-fn unable<T>() -> Result<T, ScmError> {
-    Err(ScmError::Unsupported { what: "that".into() })
-}
+pub(super) struct Forge(Mutex<Vec<NewPull>>);
 
 fn facts(pull: &NewPull, number: u64) -> PullFacts {
     PullFacts {
@@ -56,18 +48,6 @@ fn facts(pull: &NewPull, number: u64) -> PullFacts {
 
 #[async_trait]
 impl Scm for Forge {
-    fn merge_abilities(&self) -> MergeAbilities {
-        MergeAbilities::NONE
-    }
-
-    fn reviews(&self) -> Option<&dyn ScmReviews> {
-        None
-    }
-
-    fn checks(&self) -> Option<&dyn ScmChecks> {
-        None
-    }
-
     async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         let mut pulls = self.0.lock().unwrap();
         pulls.push(new.clone());
@@ -85,14 +65,6 @@ impl Scm for Forge {
         Ok((1..=count).map(|number| PullId { project: project.clone(), number }).collect())
     }
 
-    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
-        unable()
-    }
-
-    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        unable()
-    }
-
     async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
         Ok(BaseView::default())
     }
@@ -105,9 +77,5 @@ impl Scm for Forge {
         _: usize,
     ) -> Result<Option<Vec<u8>>, ScmError> {
         Ok(None)
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        unable()
     }
 }

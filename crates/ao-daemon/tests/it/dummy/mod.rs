@@ -12,13 +12,13 @@ use ao_config::{Env, Places};
 use ao_core::pull::{AuthorFacts, AuthorStanding};
 use ao_core::session::SessionInput;
 use ao_core::{Input, ProjectId, State};
-use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::config::InForce;
 use ao_daemon::daemon::DaemonOptions;
 use ao_daemon::registry::{self, Registry};
 use ao_daemon::spawn::SpawnDraft;
-use ao_ports::NewPull;
+use ao_daemon::{Daemon, Orchestrator};
+use ao_ports::{MergeAbilities, NewPull};
 use camino::{Utf8Path, Utf8PathBuf};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -122,6 +122,23 @@ async fn a_session_runs_in_the_dummy_runtime_and_its_pull_request_is_on_the_dumm
     let stop = SessionInput::Stop { by: "ann".into(), why: "over".into() };
     daemon.handle.ask(Input::Session { session, input: stop }).await.unwrap();
     until(&daemon, |state| state.live().next().is_none()).await;
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_engine_knows_that_an_embedded_forge_merges_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    configure(folder);
+    let data = folder.join("data");
+    let builder = Orchestrator::builder(&data).project("app", folder.join("app"));
+    let embedded = builder.scm("app", Arc::<forge::Forge>::default()).start().await.unwrap();
+    embedded.stop().await.unwrap();
+
+    let options = DaemonOptions::new(data, "/nonexistent/ao");
+    let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
+    let limits = |state: &State| state.projects[&ProjectId::new("app")].config.merge_limits;
+    assert_eq!(daemon.handle.view(limits).await.unwrap(), Some(MergeAbilities::NONE));
     daemon.stop().await.unwrap();
 }
 

@@ -7,21 +7,24 @@ use std::time::{Duration, Instant};
 
 use ao_testkit::{SimConfig, run};
 
+#[path = "../simulation/parts.rs"]
+mod parts;
+
 /// The budget.
 const LIMIT: f64 = 50_000.0;
 const LASTS: Duration = Duration::from_secs(6);
 
 fn main() -> ExitCode {
-    let config = SimConfig::default();
+    let (config, parts) = (SimConfig::default(), parts::parts());
     // The first worlds pay for cold caches.
     let mut seeds = 1_000_000..;
     for seed in seeds.by_ref().take(50) {
-        run(seed, &config);
+        run(seed, &config, &parts);
     }
     let (began, used) = (Instant::now(), core_seconds());
     let (mut steps, mut worlds) = (0, 0);
     for seed in seeds {
-        let outcome = run(seed, &config);
+        let outcome = run(seed, &config, &parts);
         if let Some(violation) = outcome.violation {
             println!("seed {seed}: {violation}");
             return ExitCode::FAILURE;

@@ -5,6 +5,8 @@ use ao_core::evidence::{Reading, SignalSource};
 use ao_core::session::{AgentAbilities, StatusWord};
 use ao_testkit::{AgentBehaviour, Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
+use crate::parts::parts;
+
 /// A session whose agent has read its task and sits at its prompt.
 fn idle(world: &mut SimWorld) -> SessionId {
     let session = world.spawn(SpawnSpec::default()).unwrap();
@@ -21,7 +23,7 @@ fn nothing_waits(world: &SimWorld, session: SessionId) -> bool {
 /// acceptance: M3
 #[test]
 fn a_message_sent_while_a_dialog_is_open_waits_until_it_closes() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { asks: 1000, unanswered: true, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
@@ -41,7 +43,7 @@ fn a_message_sent_while_a_dialog_is_open_waits_until_it_closes() {
 /// acceptance: M3
 #[test]
 fn an_unreported_dialog_is_found_when_a_message_meets_it() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session = idle(&mut world);
     world.behaviour(
         session,
@@ -69,7 +71,7 @@ fn an_unreported_dialog_is_found_when_a_message_meets_it() {
 /// acceptance: M4
 #[test]
 fn a_message_sent_after_a_person_typed_waits_until_they_are_done() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session = idle(&mut world);
     world.human_types(session);
     world.run_for(2);
@@ -84,7 +86,7 @@ fn a_message_sent_after_a_person_typed_waits_until_they_are_done() {
 /// acceptance: M5
 #[test]
 fn a_message_into_a_turn_waits_for_its_end_unless_it_is_to_interrupt() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { turn_ms: 120_000, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(20);
@@ -105,7 +107,7 @@ fn a_message_into_a_turn_waits_for_its_end_unless_it_is_to_interrupt() {
 #[test]
 fn a_crash_between_written_and_accepted_neither_loses_nor_repeats_a_message() {
     for lost_proof in [false, true] {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         let session = idle(&mut world);
         world.lossy_reports(if lost_proof { 1000 } else { 0 });
         world.plan(FaultPlan::These { call: PortCall::Deliver, fault: Fault::CrashAfter, times: 1 });
@@ -124,7 +126,7 @@ fn a_crash_between_written_and_accepted_neither_loses_nor_repeats_a_message() {
 fn a_first_message_that_goes_with_the_launch_survives_a_crash_in_the_middle_of_it() {
     let abilities = AgentAbilities { prompt_at_launch: true, ..AgentAbilities::default() };
     for fault in [Fault::CrashBefore, Fault::CrashAfter] {
-        let mut world = SimWorld::calm();
+        let mut world = SimWorld::calm(parts());
         world.plan(FaultPlan::These { call: PortCall::Start, fault, times: 1 });
         let session = world.spawn(SpawnSpec { abilities, ..SpawnSpec::default() }).unwrap();
         world.run_for(120);
@@ -137,7 +139,7 @@ fn a_first_message_that_goes_with_the_launch_survives_a_crash_in_the_middle_of_i
 /// acceptance: M7
 #[test]
 fn an_agent_that_was_idle_for_an_hour_takes_a_message_within_five_seconds() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session = idle(&mut world);
     world.run_for(3600);
     world.send(session, "still there?").unwrap();
@@ -149,7 +151,7 @@ fn an_agent_that_was_idle_for_an_hour_takes_a_message_within_five_seconds() {
 /// acceptance: M1
 #[test]
 fn an_agent_that_swallows_the_first_two_enters_gets_one_turn_on_the_third() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { swallows: 2, ..AgentBehaviour::default() });
     world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(120);
@@ -160,7 +162,7 @@ fn an_agent_that_swallows_the_first_two_enters_gets_one_turn_on_the_third() {
 /// acceptance: M2, F4
 #[test]
 fn a_message_that_is_never_taken_fails_and_a_person_is_notified() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { swallows: u8::MAX, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(600);
@@ -174,7 +176,7 @@ fn a_message_that_is_never_taken_fails_and_a_person_is_notified() {
 
 #[test]
 fn a_request_that_is_repeated_with_its_key_is_one_message() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session = idle(&mut world);
     for _ in 0..3 {
         world.send_keyed(session, "once by its key", "k1").unwrap();

@@ -1,5 +1,7 @@
 //! Runs many simulated worlds, or replays one: `cargo xtask simulate`.
 
+mod parts;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -10,13 +12,15 @@ use std::time::Instant;
 
 use ao_testkit::{Fault, SimConfig, SimOutcome, run};
 
+use self::parts::parts;
+
 /// Prints a line to stdout, without the panic of `println!` when its reader has gone.
 macro_rules! out {
     ($($text:tt)*) => { line(format_args!($($text)*)) };
 }
 
 /// Seeds that once found a bug. Every run begins with them.
-const KNOWN: &str = include_str!("../../seeds.txt");
+const KNOWN: &str = include_str!("seeds.txt");
 
 const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--seed X] [--steps N] [--events]
 
@@ -84,7 +88,7 @@ fn args() -> Result<Args, String> {
 
 /// Replays one world, with its whole trace.
 fn replay(seed: u64, config: &SimConfig) -> ExitCode {
-    let outcome = run(seed, &SimConfig { trace: 100_000, ..config.clone() });
+    let outcome = run(seed, &SimConfig { trace: 100_000, ..config.clone() }, &parts());
     out!("{LEGEND}\n{}", outcome.trace.last(usize::MAX));
     match outcome.violation {
         Some(violation) => {
@@ -111,7 +115,7 @@ fn many(args: &Args) -> ExitCode {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
-                    let outcome = run(*seed, &args.config);
+                    let outcome = run(*seed, &args.config, &parts());
                     if sum.lock().expect("no thread panics while it adds").add(outcome) {
                         // The others stop at their next seed.
                         next.store(u64::from(u32::MAX), Ordering::Relaxed);
@@ -152,7 +156,7 @@ fn many(args: &Args) -> ExitCode {
 
 /// Replays the failing seed with a trace, which is too slow for all seeds.
 fn failed(seed: u64, config: &SimConfig) -> ExitCode {
-    let outcome = run(seed, &SimConfig { trace: 60, ..config.clone() });
+    let outcome = run(seed, &SimConfig { trace: 60, ..config.clone() }, &parts());
     out!("\n{LEGEND}\n{}", outcome.trace.last(60));
     match outcome.violation {
         Some(violation) => out!("seed {seed}: {violation}"),

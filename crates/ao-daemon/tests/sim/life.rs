@@ -6,10 +6,12 @@ use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
 use ao_core::{DaemonSettings, Input, Refusal};
 use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
+use crate::parts::parts;
+
 /// acceptance: L3
 #[test]
 fn twenty_concurrent_spawns_of_one_issue_give_one_session_and_the_refusals_name_it() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let answers = world.spawn_at_once(20, &SpawnSpec { task: Some("7"), ..SpawnSpec::default() });
     let made: BTreeSet<_> = answers.iter().flatten().copied().collect();
     assert_eq!(made.len(), 1);
@@ -23,7 +25,7 @@ fn twenty_concurrent_spawns_of_one_issue_give_one_session_and_the_refusals_name_
 /// acceptance: L6
 #[test]
 fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_queue_survives_a_restart() {
-    let mut world = SimWorld::with(DaemonSettings { max_live: 4, ..DaemonSettings::default() });
+    let mut world = SimWorld::with(parts(), DaemonSettings { max_live: 4, ..DaemonSettings::default() });
     for _ in 0..20 {
         world.spawn(SpawnSpec::default()).unwrap();
     }
@@ -57,7 +59,7 @@ fn with_a_cap_of_four_twenty_sessions_take_turns_and_the_queue_survives_a_restar
 /// acceptance: L6
 #[test]
 fn with_too_little_memory_a_session_waits_and_says_so() {
-    let mut world = SimWorld::with(DaemonSettings { min_free_mb: 500, ..DaemonSettings::default() });
+    let mut world = SimWorld::with(parts(), DaemonSettings { min_free_mb: 500, ..DaemonSettings::default() });
     world.ask(Input::Host { free_mb: 100 }).unwrap();
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
@@ -72,7 +74,7 @@ fn with_too_little_memory_a_session_waits_and_says_so() {
 /// acceptance: L1
 #[test]
 fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let sessions: Vec<_> = (0..5).map(|_| world.spawn(SpawnSpec::default()).unwrap()).collect();
     world.run_for(60);
     let before: Vec<_> = sessions.iter().map(|session| world.session(*session).process).collect();
@@ -89,7 +91,7 @@ fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
 /// acceptance: L1
 #[test]
 fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
-    let mut world = SimWorld::with(DaemonSettings { max_live: 10, ..DaemonSettings::default() });
+    let mut world = SimWorld::with(parts(), DaemonSettings { max_live: 10, ..DaemonSettings::default() });
     let sessions: Vec<_> = (0..10)
         .map(|_| {
             let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
@@ -115,7 +117,7 @@ fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
 /// acceptance: L2
 #[test]
 fn an_agent_that_cannot_be_kept_up_is_tried_a_bounded_number_of_times() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { hopeless: Some(1), ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(3600);

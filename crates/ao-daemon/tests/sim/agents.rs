@@ -4,10 +4,12 @@ use ao_core::evidence::{Reading, SignalSource};
 use ao_core::session::{SessionRole, StatusWord};
 use ao_testkit::{AgentBehaviour, SimWorld, SpawnSpec};
 
+use crate::parts::parts;
+
 /// acceptance: S1
 #[test]
 fn a_lost_stop_is_noticed_within_a_minute_with_a_reason() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
     world.behaviour(session, AgentBehaviour { loses_hooks: 1000, ..AgentBehaviour::default() });
@@ -24,7 +26,7 @@ fn a_lost_stop_is_noticed_within_a_minute_with_a_reason() {
 /// acceptance: S4
 #[test]
 fn twenty_silent_minutes_with_a_busy_child_are_work() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { silent: 1000, turn_ms: 180_000, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(15);
@@ -39,7 +41,7 @@ fn twenty_silent_minutes_with_a_busy_child_are_work() {
 /// acceptance: S3
 #[test]
 fn a_killed_agent_is_seen_and_brought_back_with_its_conversation() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let abilities = ao_core::session::AgentAbilities { resume: true, ..Default::default() };
     let session = world.spawn(SpawnSpec { abilities, ..SpawnSpec::default() }).unwrap();
     world.run_for(60);
@@ -55,7 +57,7 @@ fn a_killed_agent_is_seen_and_brought_back_with_its_conversation() {
 /// acceptance: S8
 #[test]
 fn a_granted_permission_clears_the_question_without_an_event() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     world.default_behaviour(AgentBehaviour { asks: 1000, unanswered: true, ..AgentBehaviour::default() });
     let session = world.spawn(SpawnSpec::default()).unwrap();
     world.run_for(60);
@@ -69,7 +71,7 @@ fn a_granted_permission_clears_the_question_without_an_event() {
 /// acceptance: S9
 #[test]
 fn an_orchestrator_that_is_idle_for_two_hours_is_not_stuck_and_looking_changes_nothing() {
-    let mut world = SimWorld::calm();
+    let mut world = SimWorld::calm(parts());
     let session =
         world.spawn(SpawnSpec { role: Some(SessionRole::Orchestrator), ..SpawnSpec::default() }).unwrap();
     world.run_for(7200);
