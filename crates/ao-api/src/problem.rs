@@ -52,6 +52,11 @@ impl Problem {
         self
     }
 
+    #[must_use]
+    pub fn candidates(self, candidates: Vec<String>) -> Problem {
+        Problem { candidates, ..self }
+    }
+
     /// Returns the kind of problem, without `urn:ao:`.
     pub fn word(&self) -> &str {
         self.kind.strip_prefix("urn:ao:").unwrap_or(&self.kind)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ao_api::Problem;
 use ao_daemon::Daemon;
@@ -10,6 +11,7 @@ use ao_engine::{AskError, Handle};
 use ao_ports::{Clock, Lineage};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +21,9 @@ use crate::limits::{Limits, Rates, limit};
 use crate::metrics::Metrics;
 use crate::problem::Failure;
 use crate::{log, page, routes};
+
+/// The maximum time to wait for output.
+const WAIT: Duration = Duration::from_secs(25);
 
 /// The parts that the API is built from.
 pub struct Parts {
@@ -115,13 +120,24 @@ impl App {
         &self.names
     }
 
+    /// Waits for output. Returns nothing if there is none for a while, or if the daemon ends.
+    pub(crate) async fn awaited<T>(&self, output: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            () = self.stop.cancelled() => None,
+            output = timeout(WAIT, output) => output.ok(),
+        }
+    }
+
     /// Runs an operation to its end, even if the client disconnects.
-    pub(crate) async fn to_the_end<T, F>(self: &Arc<Self>, what: F) -> Result<T, Failure>
+    pub(crate) async fn to_the_end<T, F>(
+        self: &Arc<Self>,
+        what: impl FnOnce(Arc<App>) -> F,
+    ) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        match self.tasks.spawn(what).await {
+        match self.tasks.spawn(what(self.clone())).await {
             Ok(done) => done,
             Err(err) => {
                 tracing::error!(%err, "a request ended in a panic");
@@ -139,8 +155,7 @@ impl fmt::Debug for App {
 
 /// Returns the routes with all middleware. A request has its [`Peer`](crate::Peer) as an extension.
 pub fn app(app: Arc<App>) -> Router {
-    let (router, _) = routes::all().split_for_parts();
-    let router = if app.page { router.merge(page::routes()) } else { router };
+    let router = if app.page { routes::all().merge(page::routes()) } else { routes::all() };
     router
         .fallback(routes::nothing_here)
         .method_not_allowed_fallback(routes::not_that_way)

@@ -68,9 +68,8 @@ fn unknown_value(why: &str) -> Option<Problem> {
     let (_, values) = why.split_once("unknown variant `")?;
     let (given, valid) = values.rsplit_once("`, expected ")?;
     let shown: String = given.chars().take(100).collect();
-    let mut problem = Problem::new(422, "invalid", format!("`{shown}` is not a valid value"));
-    problem.candidates = valid.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    Some(problem)
+    let candidates = valid.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    Some(Problem::new(422, "invalid", format!("`{shown}` is not a valid value")).candidates(candidates))
 }
 
 /// A body that is read within its limit, and dropped.
@@ -162,6 +161,20 @@ pub(crate) struct IssueName {
     id: String,
 }
 
+/// A call: the state that all requests share, and the caller.
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+}
+
+impl FromRequestParts<Arc<App>> for Call {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Call, Failure> {
+        Ok(Call { app: app.clone(), caller: Caller::from_request_parts(parts, app).await? })
+    }
+}
+
 /// A call about the pull request that the path names.
 pub(crate) struct PullCall {
     pub(crate) app: Arc<App>,
@@ -173,11 +186,11 @@ impl FromRequestParts<Arc<App>> for PullCall {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<PullCall, Failure> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        let Part(PullName { id }) = Part::from_request_parts(parts, app).await?;
-        let Asked(within) = Asked::<Within>::from_request_parts(parts, app).await?;
-        let id = pull_meant(app, &caller, &id, within.project.as_deref()).await?;
-        Ok(PullCall { app: app.clone(), caller, id })
+        let Call { app, caller } = Call::from_request_parts(parts, app).await?;
+        let Part(PullName { id }) = Part::from_request_parts(parts, &app).await?;
+        let Asked(within) = Asked::<Within>::from_request_parts(parts, &app).await?;
+        let id = pull_meant(&app, &caller, &id, within.project.as_deref()).await?;
+        Ok(PullCall { app, caller, id })
     }
 }
 
@@ -192,11 +205,11 @@ impl FromRequestParts<Arc<App>> for IssueCall {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<IssueCall, Failure> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        let Part(IssueName { id }) = Part::from_request_parts(parts, app).await?;
-        let Asked(within) = Asked::<Within>::from_request_parts(parts, app).await?;
-        let id = issue_meant(app, &caller, &id, within.project.as_deref()).await?;
-        Ok(IssueCall { app: app.clone(), caller, id })
+        let Call { app, caller } = Call::from_request_parts(parts, app).await?;
+        let Part(IssueName { id }) = Part::from_request_parts(parts, &app).await?;
+        let Asked(within) = Asked::<Within>::from_request_parts(parts, &app).await?;
+        let id = issue_meant(&app, &caller, &id, within.project.as_deref()).await?;
+        Ok(IssueCall { app, caller, id })
     }
 }
 
@@ -209,19 +222,23 @@ impl FromRequestParts<Arc<App>> for Caller {
     }
 }
 
-/// The session that the path names, as of a moment ago, if the caller has the right that the method needs: to read it,
-/// or to direct it.
-#[derive(Debug)]
-pub(crate) struct Named(pub(crate) Box<Session>);
+/// A call about the session that the path names, as of a moment ago, if the caller has the right that the method needs:
+/// to read it, or to direct it.
+pub(crate) struct SessionCall {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) session: Box<Session>,
+}
 
-impl FromRequestParts<Arc<App>> for Named {
+impl FromRequestParts<Arc<App>> for SessionCall {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Failure> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        let Part(SessionName { id: meant }) = Part::from_request_parts(parts, app).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<SessionCall, Failure> {
+        let Call { app, caller } = Call::from_request_parts(parts, app).await?;
+        let Part(SessionName { id: meant }) = Part::from_request_parts(parts, &app).await?;
         let looks = matches!(parts.method, Method::GET | Method::HEAD);
-        find(app, caller, meant, looks).await.map(Named)
+        let session = find(&app, caller.clone(), meant, looks).await?;
+        Ok(SessionCall { app, caller, session })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Metrics of the daemon, in the OpenMetrics format.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 use crate::tell::state_of;
 
@@ -55,33 +54,36 @@ impl Default for Metrics {
     fn default() -> Metrics {
         let mut registry = Registry::with_prefix("ao");
         let buckets: fn() -> Histogram = || Histogram::new([0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0]);
-        let metrics = Metrics {
-            requests: Family::default(),
-            seconds: Family::new_with_constructor(buckets),
-            sessions: Family::default(),
-            live: Level::default(),
-            queued: Level::default(),
-            messages: Family::default(),
-            seq: Level::default(),
-            viewers: Open::default(),
-            terminals: Open::default(),
-            registry: Registry::default(),
-        };
-        registry.register("http_requests", "Requests that were answered", metrics.requests.clone());
-        registry.register("http_request_seconds", "How long they took", metrics.seconds.clone());
-        registry.register("sessions", "Sessions in memory by their state", metrics.sessions.clone());
-        registry.register("live_sessions", "Sessions that have not ended", metrics.live.clone());
-        registry.register("queued_sessions", "Sessions that wait for a slot", metrics.queued.clone());
-        registry.register("messages", "Messages of the sessions in memory", metrics.messages.clone());
-        registry.register("event_seq", "The place of the last event in the log", metrics.seq.clone());
-        registry.register("event_viewers", "Streams of events that are open", metrics.viewers.0.clone());
-        registry.register(
-            "terminal_viewers",
-            "Terminals that somebody looks at",
-            metrics.terminals.0.clone(),
-        );
-        Metrics { registry, ..metrics }
+        let r = &mut registry;
+        Metrics {
+            requests: added(r, "http_requests", "Requests that were answered", Family::default()),
+            seconds: added(
+                r,
+                "http_request_seconds",
+                "How long they took",
+                Family::new_with_constructor(buckets),
+            ),
+            sessions: added(r, "sessions", "Sessions in memory by their state", Family::default()),
+            live: added(r, "live_sessions", "Sessions that have not ended", Level::default()),
+            queued: added(r, "queued_sessions", "Sessions that wait for a slot", Level::default()),
+            messages: added(r, "messages", "Messages of the sessions in memory", Family::default()),
+            seq: added(r, "event_seq", "The place of the last event in the log", Level::default()),
+            viewers: Open(added(r, "event_viewers", "Streams of events that are open", Gauge::default())),
+            terminals: Open(added(
+                r,
+                "terminal_viewers",
+                "Terminals that somebody looks at",
+                Gauge::default(),
+            )),
+            registry,
+        }
     }
+}
+
+/// Registers a metric, and returns it.
+fn added<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 impl Metrics {
@@ -145,19 +147,19 @@ pub(crate) fn is_queued(session: &Session) -> bool {
 }
 
 /// A gauge of open items.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(crate) struct Open(Gauge);
 
 impl Open {
     /// Counts one until it is dropped.
     pub(crate) fn one(&self) -> OneOpen {
         self.0.inc();
-        OneOpen(Arc::new(self.0.clone()))
+        OneOpen(self.0.clone())
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct OneOpen(Arc<Gauge>);
+pub(crate) struct OneOpen(Gauge);
 
 impl Drop for OneOpen {
     fn drop(&mut self) {

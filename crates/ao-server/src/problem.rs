@@ -18,6 +18,9 @@ pub(crate) struct Failure(pub(crate) Box<Problem>);
 /// The result of a handler: a body, or the problem.
 pub(crate) type Reply<T> = Result<Json<T>, Failure>;
 
+/// The result of a handler that chooses the status itself.
+pub(crate) type CodedReply<T> = Result<(StatusCode, Json<T>), Failure>;
+
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
         Failure(Box::new(problem))
@@ -58,7 +61,6 @@ fn forge_status(err: &ServiceError) -> (u16, &'static str) {
         ServiceError::Unsupported { .. } => (501, "unsupported"),
         ServiceError::Denied { .. } => (403, "forge-denied"),
         ServiceError::Limited { .. } => (429, FORGE_LIMITED),
-        ServiceError::BadWebhook { .. } => (400, "bad-webhook"),
         ServiceError::Failed(_) => (502, "forge-failed"),
     }
 }

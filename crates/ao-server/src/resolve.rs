@@ -20,10 +20,9 @@ pub(crate) fn resolve<'a>(within: &[&'a Session], meant: &str) -> Result<&'a Ses
         SessionMatch::Several(several) => {
             let shown: String = meant.chars().take(100).collect();
             let title = format!("`{shown}` could be any of {} sessions", several.len());
-            let mut problem = Problem::new(409, "ambiguous-session", title).hint("type more of its name");
-            problem.candidates =
-                several.iter().take(CANDIDATES).map(|session| session.spec.name.clone()).collect();
-            Err(problem.into())
+            let names = several.iter().take(CANDIDATES).map(|session| session.spec.name.clone());
+            let problem = Problem::new(409, "ambiguous-session", title).hint("type more of its name");
+            Err(problem.candidates(names.collect()).into())
         }
         SessionMatch::Nothing => Err(unknown(&choices, meant).into()),
     }
@@ -53,8 +52,7 @@ fn unknown<T>(choices: &[(SessionHandle<'_>, T)], meant: &str) -> Problem {
         .collect();
     alike.sort_by(|a, b| b.0.total_cmp(&a.0));
     let shown: String = meant.chars().take(100).collect();
-    let mut problem = Problem::new(404, "unknown-session", format!("there is no session `{shown}`"))
-        .hint("`ao list` shows the sessions there are");
-    problem.candidates = alike.into_iter().take(CANDIDATES).map(|(_, name)| name.to_owned()).collect();
-    problem
+    Problem::new(404, "unknown-session", format!("there is no session `{shown}`"))
+        .hint("`ao list` shows the sessions there are")
+        .candidates(alike.into_iter().take(CANDIDATES).map(|(_, name)| name.to_owned()).collect())
 }

@@ -1,5 +1,8 @@
 //! Calls about checks.
 
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
 use super::path::RequestPath;
 use super::{ApiCall, Client};
 use crate::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, segment};
@@ -7,25 +10,26 @@ use crate::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, segment};
 const CHECKS: &str = "/api/checks";
 
 /// The check runs to list. Absent fields do not restrict the list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct CheckRunQuery {
+    /// Only those of this project.
     pub project: Option<String>,
+    /// Only those of this pull request: `7`, `!7`, `my-app!7`, a branch, or a session that has one.
     pub pull: Option<String>,
-    /// The name of the check.
+    /// Only those of the check with this name.
     pub check: Option<String>,
+    /// Only those in this state.
+    #[param(inline)]
     pub state: Option<CheckRunState>,
+    /// The maximum number; 100 by default, at most 10,000.
     pub limit: Option<usize>,
 }
 
 impl Client {
     pub fn check_runs(&self, query: &CheckRunQuery) -> ApiCall<'_, CheckRuns> {
-        let path = RequestPath::new(CHECKS)
-            .with("project", query.project.as_ref())
-            .with("pull", query.pull.as_ref())
-            .with("check", query.check.as_ref())
-            .with("state", query.state)
-            .with("limit", query.limit);
-        self.get(path)
+        self.get(RequestPath::query(CHECKS, query))
     }
 
     /// Starts checks. Most of the returned runs are still pending.

@@ -1,30 +1,26 @@
 //! Paths of calls, with their query.
 
+use serde::Serialize;
+
 use crate::segment;
 
 /// An issue, a pull request or a run as the user typed it, with the project to look in.
 ///
 /// The daemon resolves the name: `7`, `!7`, `my-app!7`, `42`, `#42`, `my-app#42`, a branch or a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ItemName<'a> {
-    pub name: &'a str,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemName {
+    pub name: String,
     /// All projects if absent; for an agent its own project.
-    pub project: Option<&'a str>,
+    pub project: Option<String>,
 }
 
-impl<'a> From<&'a str> for ItemName<'a> {
-    fn from(name: &'a str) -> ItemName<'a> {
-        ItemName { name, project: None }
+impl From<&str> for ItemName {
+    fn from(name: &str) -> ItemName {
+        ItemName { name: name.to_owned(), project: None }
     }
 }
 
-impl<'a> From<&'a String> for ItemName<'a> {
-    fn from(name: &'a String) -> ItemName<'a> {
-        ItemName { name, project: None }
-    }
-}
-
-impl ItemName<'_> {
+impl ItemName {
     /// Returns true if the name itself includes the project: `my-app!7`, `my-app#42`.
     pub fn has_project(name: &str) -> bool {
         name.find(['!', '#']).is_some_and(|at| at > 0)
@@ -32,7 +28,8 @@ impl ItemName<'_> {
 
     /// Builds the path of the item, or of a part of it: `path("/api/pulls", "/diff")`.
     pub(super) fn path(&self, base: &str, rest: &str) -> RequestPath {
-        RequestPath::new(format!("{base}/{}{rest}", segment(self.name))).with("project", self.project)
+        RequestPath::new(format!("{base}/{}{rest}", segment(&self.name)))
+            .with("project", self.project.as_ref())
     }
 }
 
@@ -43,6 +40,14 @@ pub(super) struct RequestPath(String);
 impl RequestPath {
     pub(super) fn new(path: impl Into<String>) -> RequestPath {
         RequestPath(path.into())
+    }
+
+    /// Returns a path with those parameters of a query that have a value.
+    pub(super) fn query(path: &str, query: &impl Serialize) -> RequestPath {
+        match serde_urlencoded::to_string(query).expect("the parameters are plain values") {
+            none if none.is_empty() => RequestPath::new(path),
+            query => RequestPath(format!("{path}?{query}")),
+        }
     }
 
     /// Adds a parameter, if it has a value.
@@ -68,7 +73,10 @@ mod tests {
 
     #[test]
     fn typed_names_are_escaped() {
-        let path = |name, project| String::from(ItemName { name, project }.path("/api/pulls", "/diff"));
+        let path = |name: &str, project: Option<&str>| {
+            let name = ItemName { project: project.map(str::to_owned), ..name.into() };
+            String::from(name.path("/api/pulls", "/diff"))
+        };
         assert_eq!(path("7", None), "/api/pulls/7/diff");
         assert_eq!(path("!7", Some("my app")), "/api/pulls/%217/diff?project=my%20app");
         assert_eq!(path("my-app!7", None), "/api/pulls/my-app%217/diff");

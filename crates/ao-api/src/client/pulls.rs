@@ -1,5 +1,8 @@
 //! Calls about pull requests.
 
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
 use super::path::{ItemName, RequestPath};
 use super::{ApiCall, Client};
 use crate::{
@@ -11,32 +14,31 @@ use crate::{
 const PULLS: &str = "/api/pulls";
 
 /// The pull requests to list. Absent fields do not restrict the list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct PullQuery {
+    /// Only those of this project.
     pub project: Option<String>,
     /// By default `open`.
+    #[param(inline)]
     pub state: Option<PullStateFilter>,
+    /// Only those of this session.
     pub session: Option<String>,
+    /// Only those from this branch.
     pub head: Option<String>,
+    /// Only those to this branch.
     pub base: Option<String>,
     pub author: Option<String>,
-    /// Labels separated by commas; a pull request must have all of them.
+    /// Only those with all of these labels, separated by commas.
     pub label: Option<String>,
+    /// The maximum number; 1,000 by default, at most 10,000.
     pub limit: Option<usize>,
 }
 
 impl Client {
     pub fn pulls(&self, query: &PullQuery) -> ApiCall<'_, Pulls> {
-        let path = RequestPath::new(PULLS)
-            .with("project", query.project.as_ref())
-            .with("state", query.state)
-            .with("session", query.session.as_ref())
-            .with("head", query.head.as_ref())
-            .with("base", query.base.as_ref())
-            .with("author", query.author.as_ref())
-            .with("label", query.label.as_ref())
-            .with("limit", query.limit);
-        self.get(path)
+        self.get(RequestPath::query(PULLS, query))
     }
 
     /// Opens a pull request, or returns the one that is open for the same branches.
@@ -44,84 +46,58 @@ impl Client {
         self.post(PULLS, new)
     }
 
-    pub fn pull<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, PullDetail> {
-        self.get(pull.into().path(PULLS, ""))
+    pub fn pull(&self, pull: &ItemName) -> ApiCall<'_, PullDetail> {
+        self.get(pull.path(PULLS, ""))
     }
 
-    pub fn edit_pull<'a>(&self, pull: impl Into<ItemName<'a>>, edit: &PullEdit) -> ApiCall<'_, PullDetail> {
-        self.patch(pull.into().path(PULLS, ""), edit)
+    pub fn edit_pull(&self, pull: &ItemName, edit: &PullEdit) -> ApiCall<'_, PullDetail> {
+        self.patch(pull.path(PULLS, ""), edit)
     }
 
     /// Returns the diff, up to `limit` bytes.
-    pub fn pull_diff<'a>(&self, pull: impl Into<ItemName<'a>>, limit: Option<usize>) -> ApiCall<'_, Diff> {
-        self.get(pull.into().path(PULLS, "/diff").with("limit", limit))
+    pub fn pull_diff(&self, pull: &ItemName, limit: Option<usize>) -> ApiCall<'_, Diff> {
+        self.get(pull.path(PULLS, "/diff").with("limit", limit))
     }
 
-    pub fn comment_on_pull<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        comment: &NewComment,
-    ) -> ApiCall<'_, Commented> {
-        self.post(pull.into().path(PULLS, "/comments"), comment)
+    pub fn comment_on_pull(&self, pull: &ItemName, comment: &NewComment) -> ApiCall<'_, Commented> {
+        self.post(pull.path(PULLS, "/comments"), comment)
     }
 
     /// Replaces the text of a comment or a review.
-    pub fn edit_comment<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        comment: &str,
-        body: &str,
-    ) -> ApiCall<'_, PullDetail> {
+    pub fn edit_comment(&self, pull: &ItemName, comment: &str, body: &str) -> ApiCall<'_, PullDetail> {
         let rest = format!("/comments/{}", segment(comment));
-        self.patch(pull.into().path(PULLS, &rest), &CommentEdit { body: body.to_owned() })
+        self.patch(pull.path(PULLS, &rest), &CommentEdit { body: body.to_owned() })
     }
 
-    pub fn review_pull<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        review: &NewReview,
-    ) -> ApiCall<'_, Reviewed> {
-        self.post(pull.into().path(PULLS, "/reviews"), review)
+    pub fn review_pull(&self, pull: &ItemName, review: &NewReview) -> ApiCall<'_, Reviewed> {
+        self.post(pull.path(PULLS, "/reviews"), review)
     }
 
     /// Resolves a review thread, or reopens it.
-    pub fn resolve_thread<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        thread: &str,
-        resolved: bool,
-    ) -> ApiCall<'_, PullDetail> {
+    pub fn resolve_thread(&self, pull: &ItemName, thread: &str, resolved: bool) -> ApiCall<'_, PullDetail> {
         let rest = format!("/threads/{}/resolve", segment(thread));
-        self.post(pull.into().path(PULLS, &rest), &Resolve { resolved })
+        self.post(pull.path(PULLS, &rest), &Resolve { resolved })
     }
 
     /// Merges it. This can take as long as its checks do.
-    pub fn merge_pull<'a>(&self, pull: impl Into<ItemName<'a>>, wish: &MergeWish) -> ApiCall<'_, MergeDone> {
-        self.post(pull.into().path(PULLS, "/merge"), wish)
+    pub fn merge_pull(&self, pull: &ItemName, wish: &MergeWish) -> ApiCall<'_, MergeDone> {
+        self.post(pull.path(PULLS, "/merge"), wish)
     }
 
     /// Makes a session the owner of a pull request; removes the owner if `session` is absent.
-    pub fn claim_pull<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        session: Option<&str>,
-    ) -> ApiCall<'_, PullDetail> {
+    pub fn claim_pull(&self, pull: &ItemName, session: Option<&str>) -> ApiCall<'_, PullDetail> {
         let claim = Claim { session: session.map(str::to_owned) };
-        self.post(pull.into().path(PULLS, "/claim"), &claim)
+        self.post(pull.path(PULLS, "/claim"), &claim)
     }
 
     /// Starts a session that reviews it.
-    pub fn start_reviewer<'a>(
-        &self,
-        pull: impl Into<ItemName<'a>>,
-        wish: &ReviewerWish,
-    ) -> ApiCall<'_, Spawned> {
-        self.post(pull.into().path(PULLS, "/reviewer"), wish)
+    pub fn start_reviewer(&self, pull: &ItemName, wish: &ReviewerWish) -> ApiCall<'_, Spawned> {
+        self.post(pull.path(PULLS, "/reviewer"), wish)
     }
 
     /// Returns the verdict of its project's policy.
-    pub fn policy_verdict<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, PolicyVerdict> {
-        self.get(pull.into().path(PULLS, "/policy"))
+    pub fn policy_verdict(&self, pull: &ItemName) -> ApiCall<'_, PolicyVerdict> {
+        self.get(pull.path(PULLS, "/policy"))
     }
 
     /// Returns the policy of a project; of the only one if `project` is absent.

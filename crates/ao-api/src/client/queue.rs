@@ -16,12 +16,12 @@ impl Client {
         self.post(QUEUE, wish)
     }
 
-    pub fn prioritize<'a>(&self, pull: impl Into<ItemName<'a>>, priority: i32) -> ApiCall<'_, MergeQueue> {
-        self.patch(pull.into().path(QUEUE, ""), &QueuePriority { priority })
+    pub fn prioritize(&self, pull: &ItemName, priority: i32) -> ApiCall<'_, MergeQueue> {
+        self.patch(pull.path(QUEUE, ""), &QueuePriority { priority })
     }
 
-    pub fn dequeue<'a>(&self, pull: impl Into<ItemName<'a>>) -> ApiCall<'_, MergeQueue> {
-        self.delete(pull.into().path(QUEUE, ""))
+    pub fn dequeue(&self, pull: &ItemName) -> ApiCall<'_, MergeQueue> {
+        self.delete(pull.path(QUEUE, ""))
     }
 
     pub fn pause_queue(&self, order: &QueuePause) -> ApiCall<'_, MergeQueue> {

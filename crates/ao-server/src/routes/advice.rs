@@ -1,25 +1,16 @@
 //! Advice.
 
-use std::sync::Arc;
-
 use ao_api::AdviceList;
 use axum::Json;
-use axum::extract::State;
 
 use super::plan::{Which, within};
-use crate::app::App;
-use crate::auth::Caller;
-use crate::extract::Asked;
+use crate::extract::{Asked, Call};
 use crate::problem::Reply;
 use crate::tell;
 
 /// Lists advice with reasons, ranked by the amount of work that each item unblocks.
 #[utoipa::path(get, path = "/api/advice", tag = "daemon", params(Which), responses((status = 200, body = AdviceList)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<AdviceList> {
+pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<Which>) -> Reply<AdviceList> {
     let now = app.clock.now();
     let of = within(&app, &caller, which.project.as_deref())?;
     Ok(Json(app.handle.view(move |state| tell::advice(state, now, of.as_ref())).await?))

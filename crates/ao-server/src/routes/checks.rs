@@ -2,56 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
+use ao_api::client::CheckRunQuery;
 use ao_api::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
 use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, ScmError};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use tokio::time::timeout;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, Within};
+use crate::extract::{Asked, Call, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
-use crate::problem::{Failure, Reply, forbidden};
+use crate::problem::{CodedReply, Failure, Reply, forbidden};
 use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
-/// The maximum time to wait for output.
-const WAIT: Duration = Duration::from_secs(25);
-
-/// A filter for runs.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Which {
-    /// Only those of this project.
-    project: Option<String>,
-    /// Only those of this pull request: `7`, `!7`, `my-app!7`, a branch, or a session that has one.
-    pull: Option<String>,
-    /// Only those of the check with this name.
-    check: Option<String>,
-    /// Only those in this state.
-    #[param(inline)]
-    state: Option<CheckRunState>,
-    /// The maximum number; 100 by default, at most 10,000.
-    limit: Option<usize>,
-}
 
 /// Lists runs of checks, the newest first.
-#[utoipa::path(get, path = "/api/checks", tag = "checks", params(Which), responses((status = 200, body = CheckRuns)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<CheckRuns> {
+#[utoipa::path(get, path = "/api/checks", tag = "checks", params(CheckRunQuery), responses((status = 200, body = CheckRuns)))]
+pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<CheckRunQuery>) -> Reply<CheckRuns> {
     let state = which.state.map(|state| {
         same_name!(state, CheckRunState => RunState: Queued, Running, Passed, Failed, Skipped, Cancelled, Broken)
     });
@@ -82,11 +56,7 @@ pub(super) async fn list(
     post, path = "/api/checks", tag = "checks", request_body = CheckWish,
     responses((status = 202, description = "The runs; those whose result was known already are over", body = CheckRuns)),
 )]
-pub(super) async fn run(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(wish): Given<CheckWish>,
-) -> Result<(StatusCode, Json<CheckRuns>), Failure> {
+pub(super) async fn run(Call { app, caller }: Call, Given(wish): Given<CheckWish>) -> CodedReply<CheckRuns> {
     let (project, what, pull) = match (&wish.pull, &wish.revision) {
         (Some(meant), None) => {
             let pull = pull_meant(&app, &caller, meant, wish.project_id.as_deref()).await?;
@@ -102,11 +72,10 @@ pub(super) async fn run(
     };
     let scm = app.daemon.looks.scm(&project)?;
     let order = CheckOrder { project, what, checks: wish.checks, again: wish.again };
-    let running = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let runs = scm.need_checks()?.check(&order).await?;
         if let Some(pull) = pull {
-            see(&running, &pull).await?;
+            see(&app, &pull).await?;
         }
         let runs = runs.iter().map(tell::check_run).collect();
         Ok((StatusCode::ACCEPTED, Json(CheckRuns { runs })))
@@ -121,8 +90,7 @@ pub(super) async fn run(
     responses((status = 200, body = CheckRun)),
 )]
 pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Part(id): Part,
     Asked(within): Asked<Within>,
 ) -> Reply<CheckRun> {
@@ -152,23 +120,17 @@ pub(super) struct Piece {
     responses((status = 200, body = CheckLog)),
 )]
 pub(super) async fn log(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Part(id): Part,
     Asked(piece): Asked<Piece>,
 ) -> Reply<CheckLog> {
     let (scm, run) = find_run(&app, &caller, &id, piece.project.as_deref()).await?;
     let checks = scm.need_checks()?;
     let (from, limit) = (piece.from.unwrap_or(0), piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST));
-    if piece.wait == Some(true) {
-        tokio::select! {
-            () = app.stop.cancelled() => {}
-            waited = timeout(WAIT, checks.check_log(&run.id, from, limit, true)) => {
-                if let Ok(part) = waited {
-                    return Ok(Json(tell::check_log(part?)));
-                }
-            }
-        }
+    if piece.wait == Some(true)
+        && let Some(part) = app.awaited(checks.check_log(&run.id, from, limit, true)).await
+    {
+        return Ok(Json(tell::check_log(part?)));
     }
     Ok(Json(tell::check_log(checks.check_log(&run.id, from, limit, false).await?)))
 }
@@ -179,7 +141,7 @@ pub(super) async fn log(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Checks)),
 )]
-pub(super) async fn of_project(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Checks> {
+pub(super) async fn of_project(Call { app, caller }: Call, Part(id): Part) -> Reply<Checks> {
     let project = project(&app, &caller, Some(&id))?;
     Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
@@ -190,7 +152,7 @@ pub(super) async fn of_project(State(app): State<Arc<App>>, caller: Caller, Part
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Flakes)),
 )]
-pub(super) async fn flakes(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Flakes> {
+pub(super) async fn flakes(Call { app, caller }: Call, Part(id): Part) -> Reply<Flakes> {
     let project = project(&app, &caller, Some(&id))?;
     let known =
         app.handle.view(move |state| state.projects.get(&project).map(|known| known.flakes.clone())).await?;

@@ -1,16 +1,11 @@
 //! Branches that conflict with each other.
 
-use std::sync::Arc;
-
 use ao_api::{Conflict, Conflicts};
 use axum::Json;
-use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::App;
-use crate::auth::Caller;
-use crate::extract::{Asked, Part};
+use crate::extract::{Asked, Call, Part};
 use crate::forge::project;
 use crate::problem::Reply;
 use crate::tell;
@@ -21,7 +16,7 @@ use crate::tell;
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Conflicts)),
 )]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Conflicts> {
+pub(super) async fn list(Call { app, caller }: Call, Part(id): Part) -> Reply<Conflicts> {
     let project = project(&app, &caller, Some(&id))?;
     let report = app.daemon.forecasts.conflicts(&project).await?;
     Ok(Json(tell::daemon::conflicts(&project, report)))
@@ -45,8 +40,7 @@ pub(super) struct Which {
     responses((status = 200, body = Conflict)),
 )]
 pub(super) async fn between(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Part(id): Part,
     Asked(which): Asked<Which>,
 ) -> Reply<Conflict> {

@@ -7,12 +7,11 @@ use ao_core::budget::{BudgetInput, SpendLimits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
 use axum::Json;
-use axum::extract::State;
 
 use super::sessions::look;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Named, Perhaps, SessionName};
+use crate::extract::{Perhaps, SessionCall, SessionName};
 use crate::problem::{Failure, Reply};
 
 /// Ends a session. Its work is kept.
@@ -21,11 +20,7 @@ use crate::problem::{Failure, Reply};
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn end(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
-) -> Reply<Session> {
+pub(super) async fn end(SessionCall { app, caller, session }: SessionCall) -> Reply<Session> {
     finish(&app, &caller, session.id, Stop::default()).await
 }
 
@@ -36,9 +31,7 @@ pub(super) async fn end(
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn stop(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
+    SessionCall { app, caller, session }: SessionCall,
     Perhaps(stop): Perhaps<Stop>,
 ) -> Reply<Session> {
     if stop.cleanup && caller != Caller::Owner {
@@ -53,11 +46,7 @@ pub(super) async fn stop(
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn pause(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
-) -> Reply<Session> {
+pub(super) async fn pause(SessionCall { app, caller, session }: SessionCall) -> Reply<Session> {
     let by = name(&app, &caller);
     tell(&app, session.id, SessionInput::Pause { by }).await
 }
@@ -69,8 +58,7 @@ pub(super) async fn pause(
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn resume(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
+    SessionCall { app, session, .. }: SessionCall,
     Perhaps(resume): Perhaps<Resume>,
 ) -> Reply<Session> {
     let Resume { of, usd, tokens, turns, seconds } = resume;
@@ -122,7 +110,7 @@ async fn raise(
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Session> {
+pub(super) async fn retry(SessionCall { app, session, .. }: SessionCall) -> Reply<Session> {
     tell(&app, session.id, SessionInput::Retry).await
 }
 
@@ -134,8 +122,7 @@ pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) ->
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn restore(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
+    SessionCall { app, session, .. }: SessionCall,
     Perhaps(restore): Perhaps<Restore>,
 ) -> Reply<Session> {
     let runtime = app.daemon.spawn.runtime_of(&session, restore.runtime.as_deref()).await?;
@@ -192,7 +179,7 @@ fn clean_later(app: &Arc<App>, session: SessionId) {
     });
 }
 
-async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Reply<Session> {
+pub(super) async fn tell(app: &App, session: SessionId, input: SessionInput) -> Reply<Session> {
     app.handle.ask(Input::Session { session, input }).await?;
     Ok(Json(look(app, session).await?))
 }

@@ -7,7 +7,6 @@ use ao_core::SessionId;
 use ao_engine::EngineError;
 use ao_ports::StoreError;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +17,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Asked, find};
+use crate::extract::{Asked, Call, find};
 use crate::hub::{Next, Watch, Worded};
 use crate::metrics::OneOpen;
 use crate::problem::Failure;
@@ -45,8 +44,7 @@ pub(super) struct Which {
     responses((status = 200, description = "A stream that does not end", body = Event, content_type = "text/event-stream")),
 )]
 pub(super) async fn events(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     headers: HeaderMap,
     Asked(which): Asked<Which>,
 ) -> Result<Response, Failure> {

@@ -8,8 +8,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::extract::{Asked, Part, Perhaps, Within, find};
+use crate::extract::{Asked, Call, Part, Perhaps, Within, find};
 use crate::problem::Reply;
 use crate::tell;
 
@@ -51,15 +50,14 @@ pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Reply<Ho
     responses((status = 200, body = HookTested)),
 )]
 pub(super) async fn test(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Part(point): Part,
     Perhaps(test): Perhaps<HookTest>,
 ) -> Reply<HookTested> {
     let point = point.parse::<HookPoint>().map_err(|err| {
-        let mut problem = Problem::new(400, "bad-point", err.to_string());
-        problem.candidates = HookPoint::ALL.iter().map(ToString::to_string).collect();
-        problem.hint("`ao hooks list` shows what is configured")
+        Problem::new(400, "bad-point", err.to_string())
+            .candidates(HookPoint::ALL.iter().map(ToString::to_string).collect())
+            .hint("`ao hooks list` shows what is configured")
     })?;
     let session = match test.session {
         Some(meant) => Some(find(&app, caller, meant, true).await?),
@@ -69,10 +67,9 @@ pub(super) async fn test(
         (Some(session), _) => session.spec.project.clone(),
         (None, named) => app.daemon.config.project(named)?,
     };
-    let running = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let session = session.map(|session| session.id);
-        let trial = running.daemon.jobs.try_hooks(&project, point, session).await?;
+        let trial = app.daemon.jobs.try_hooks(&project, point, session).await?;
         Ok(Json(tell::daemon::hook_tested(trial)))
     })
     .await

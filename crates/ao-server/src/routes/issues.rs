@@ -1,7 +1,6 @@
 //! Issues: lists, details and changes.
 
-use std::sync::Arc;
-
+use ao_api::client::IssueQuery;
 use ao_api::{
     ImportOrder, ImportSource, Imported, Issue, IssueEdit, IssueStateFilter, Issues, NewIssue,
     NewIssueComment, OpenState,
@@ -10,48 +9,22 @@ use ao_core::{ProjectId, TaskId};
 use ao_daemon::looks::{ImportFormat, Outcome, TaskReceiver};
 use ao_ports::{NewTask, TaskEdit, TaskFilter, TaskSeen};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::pulls::labels;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, IssueCall, IssueName, Within};
+use crate::extract::{Asked, Call, Given, IssueCall, IssueName, Within};
 use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
-use crate::problem::{Failure, Reply};
+use crate::problem::{CodedReply, Failure, Reply};
 use crate::tell::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
 
-/// A filter for issues.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Which {
-    /// Only those of this project.
-    project: Option<String>,
-    /// By default `open`.
-    #[param(inline)]
-    state: Option<IssueStateFilter>,
-    /// Only those with all of these labels, separated by commas.
-    label: Option<String>,
-    assignee: Option<String>,
-    /// Only those with this text in title or body.
-    text: Option<String>,
-    /// The maximum number; 100 by default, at most 10,000.
-    limit: Option<usize>,
-}
-
 /// Lists issues, the most recently changed first.
-#[utoipa::path(get, path = "/api/issues", tag = "issues", params(Which), responses((status = 200, body = Issues)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<Issues> {
+#[utoipa::path(get, path = "/api/issues", tag = "issues", params(IssueQuery), responses((status = 200, body = Issues)))]
+pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<IssueQuery>) -> Reply<Issues> {
     let closed = match which.state.unwrap_or(IssueStateFilter::Open) {
         IssueStateFilter::Open => Some(false),
         IssueStateFilter::Closed => Some(true),
@@ -88,11 +61,7 @@ pub(super) async fn list(
     post, path = "/api/issues", tag = "issues", request_body = NewIssue,
     responses((status = 201, description = "The issue; with a `key` that was used before, the one it was used for", body = Issue)),
 )]
-pub(super) async fn add(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(new): Given<NewIssue>,
-) -> Result<(StatusCode, Json<Issue>), Failure> {
+pub(super) async fn add(Call { app, caller }: Call, Given(new): Given<NewIssue>) -> CodedReply<Issue> {
     let project = project(&app, &caller, new.project_id.as_deref())?;
     allow(&caller, Deed::EditIssue(&project))?;
     if new.title.trim().is_empty() {
@@ -112,11 +81,10 @@ pub(super) async fn add(
         project,
     };
     let tracker = app.daemon.looks.tracker(&order.project)?;
-    let adding = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let id = tracker.create(&order).await?;
-        let seen = adding.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
-        Ok((StatusCode::CREATED, Json(told(&adding, seen).await?)))
+        let seen = app.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
+        Ok((StatusCode::CREATED, Json(told(&app, seen).await?)))
     })
     .await
 }
@@ -159,11 +127,10 @@ pub(super) async fn edit(
         closed: edit.state.map(|state| state == OpenState::Closed),
     };
     let tracker = app.daemon.looks.tracker(&id.project)?;
-    let editing = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         tracker.edit(&id, &order).await?;
-        let seen = editing.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
-        Ok(Json(told(&editing, seen).await?))
+        let seen = app.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
+        Ok(Json(told(&app, seen).await?))
     })
     .await
 }
@@ -177,7 +144,7 @@ pub(super) async fn edit(
 pub(super) async fn comment(
     IssueCall { app, caller, id }: IssueCall,
     Given(new): Given<NewIssueComment>,
-) -> Result<(StatusCode, Json<Issue>), Failure> {
+) -> CodedReply<Issue> {
     allow(&caller, Deed::CommentIssue(&id))?;
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
@@ -185,11 +152,10 @@ pub(super) async fn comment(
     let by = author(&app, &caller);
     let key = new.key.unwrap_or_else(|| format!("said-{:x}", app.clock.fresh()));
     let tracker = app.daemon.looks.tracker(&id.project)?;
-    let saying = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         tracker.comment(&id, &by, &key, &new.body).await?;
-        let seen = saying.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
-        Ok((StatusCode::CREATED, Json(told(&saying, seen).await?)))
+        let seen = app.daemon.looks.task(&id, TaskReceiver::EngineIfKnown).await?;
+        Ok((StatusCode::CREATED, Json(told(&app, seen).await?)))
     })
     .await
 }
@@ -199,18 +165,13 @@ pub(super) async fn comment(
     post, path = "/api/issues/import", tag = "issues", request_body = ImportOrder,
     responses((status = 200, body = Imported)),
 )]
-pub(super) async fn import(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(order): Given<ImportOrder>,
-) -> Reply<Imported> {
+pub(super) async fn import(Call { app, caller }: Call, Given(order): Given<ImportOrder>) -> Reply<Imported> {
     allow(&caller, Deed::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);
     let format = same_name!(order.format, ImportSource => ImportFormat: Markdown, GitHub);
-    let importing = app.clone();
-    app.to_the_end(async move {
-        let looks = &importing.daemon.looks;
+    app.to_the_end(async move |app| {
+        let looks = &app.daemon.looks;
         let imported = looks.import(&project, &by, (format, &order.text), order.dry_run).await?;
         if !order.dry_run {
             for id in imported

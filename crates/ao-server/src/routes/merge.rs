@@ -42,14 +42,13 @@ pub(super) async fn claim(
         None => None,
     };
     let scm = app.daemon.looks.scm(&id.project)?;
-    let claiming = app.clone();
-    app.to_the_end(async move {
-        let facts = see(&claiming, &id).await?;
-        let owner = owner(&claiming, &id).await?;
+    app.to_the_end(async move |app| {
+        let facts = see(&app, &id).await?;
+        let owner = owner(&app, &id).await?;
         let input = match (session, owner) {
             (Some(_), _) if facts.state != PullState::Open => return Err(is_over(&id).into()),
             (Some(session), _) => {
-                owned_by_another(&claiming, &id, session).await?;
+                owned_by_another(&app, &id, session).await?;
                 Some(PullInput::Claim { session })
             }
             (None, Some(session)) => {
@@ -63,9 +62,9 @@ pub(super) async fn claim(
             (None, None) => None,
         };
         if let Some(input) = input {
-            claiming.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
+            app.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
         }
-        Ok(Json(told(&claiming, &*scm, &id).await?))
+        Ok(Json(told(&app, &*scm, &id).await?))
     })
     .await
 }

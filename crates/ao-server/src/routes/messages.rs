@@ -1,22 +1,20 @@
 //! Messages to agents, and their delivery.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::{Answer, Message, MessageSent, MessageState, Messages, NewMessage, Problem, Session};
 use ao_core::session::{MessageKind, Sender, SessionEvent, SessionInput};
-use ao_core::{Event, Input, SessionId};
+use ao_core::{Event, Input, SessionId, State};
 use ao_engine::Subscription;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use tokio::time::timeout;
 
-use super::sessions::{gone, look};
+use super::sessions::{gone, view};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Given, Named, SessionName};
-use crate::problem::{Failure, Reply};
+use crate::extract::{Given, SessionCall, SessionName};
+use crate::problem::{CodedReply, Failure, Reply};
 use crate::tell;
 
 const WAIT_MOST: u32 = 300;
@@ -27,12 +25,8 @@ const WAIT_MOST: u32 = 300;
     params(SessionName),
     responses((status = 200, body = Messages)),
 )]
-pub(super) async fn list(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Messages> {
-    let now = app.clock.now();
-    let told = app.handle.view(move |state| {
-        state.sessions.get(&session.id).map(|session| tell::messages(state, session, now))
-    });
-    told.await?.map(Json).ok_or_else(|| gone().into())
+pub(super) async fn list(SessionCall { app, session, .. }: SessionCall) -> Reply<Messages> {
+    Ok(Json(view(&app, session.id, tell::messages).await?))
 }
 
 /// Sends a message to an agent. With `waitSeconds`, responds once the agent has taken it or it was given up.
@@ -45,11 +39,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, Named(session): Named) -> 
     ),
 )]
 pub(super) async fn send(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
+    SessionCall { app, caller, session }: SessionCall,
     Given(new): Given<NewMessage>,
-) -> Result<(StatusCode, Json<MessageSent>), Failure> {
+) -> CodedReply<MessageSent> {
     let from = match &caller {
         Caller::Session(agent) => Sender::Session(agent.id),
         Caller::Owner | Caller::Nobody => Sender::Person(app.owner.clone()),
@@ -88,15 +80,12 @@ pub(super) async fn send(
     responses((status = 200, body = Session)),
 )]
 pub(super) async fn answer(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
+    SessionCall { app, caller, session }: SessionCall,
     Given(answer): Given<Answer>,
 ) -> Reply<Session> {
     let by = super::control::name(&app, &caller);
     let input = SessionInput::Answer { by, question: answer.question, text: answer.answer };
-    app.handle.ask(Input::Session { session: session.id, input }).await?;
-    Ok(Json(look(&app, session.id).await?))
+    super::control::tell(&app, session.id, input).await
 }
 
 async fn sent_before(app: &App, session: SessionId, key: String) -> Result<u32, Failure> {
@@ -170,16 +159,14 @@ fn may_settle(event: &SessionEvent) -> bool {
 const FORGOTTEN: &str = "what became of it is no longer known; the log of events has it";
 
 async fn how_far(app: &App, session: SessionId, number: u32) -> Result<Message, Failure> {
-    let now = app.clock.now();
-    let found = app.handle.view(move |state| {
-        let session = state.sessions.get(&session)?;
-        Some(tell::find_message(state, session, number, now).unwrap_or_else(|| {
+    let look = move |state: &State, session: &ao_core::session::Session, now| {
+        tell::find_message(state, session, number, now).unwrap_or_else(|| {
             let (state, reason) = match session.outbox.was_accepted(number) {
                 true => (MessageState::Accepted, None),
                 false => (MessageState::Failed, Some(FORGOTTEN.to_owned())),
             };
             Message { number, from: String::new(), state, reason, content: None, queued_at: None }
-        }))
-    });
-    found.await?.ok_or_else(|| gone().into())
+        })
+    };
+    view(app, session, look).await
 }

@@ -29,16 +29,21 @@ mod workspaces;
 use std::sync::Arc;
 
 use ao_api::Problem;
-use utoipa::OpenApi;
+use axum::Router;
+use axum::routing::{MethodFilter, on};
+use pastey::paste;
+use utoipa::openapi::path::HttpMethod;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, Ref, RefOr, Required, Response};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, Response};
+use utoipa::{OpenApi as _, Path as _};
+use utoipa_axum::PathItemExt as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::problem::Failure;
 
-#[derive(OpenApi)]
+#[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "ao",
@@ -52,81 +57,109 @@ use crate::problem::Failure;
 )]
 struct Document;
 
-/// Returns all routes with their description.
-pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Document::openapi())
-        .routes(routes!(daemon::healthz))
-        .routes(routes!(daemon::metrics))
-        .routes(routes!(daemon::document))
-        .routes(routes!(sessions::list, sessions::spawn))
-        .routes(routes!(sessions::show, control::end))
-        .routes(routes!(sessions::status))
-        .routes(routes!(sessions::explain))
-        .routes(routes!(messages::list))
-        .routes(routes!(messages::send))
-        .routes(routes!(messages::answer))
-        .routes(routes!(control::stop))
-        .routes(routes!(control::pause))
-        .routes(routes!(control::resume))
-        .routes(routes!(control::retry))
-        .routes(routes!(control::restore))
-        .routes(routes!(output::output))
-        .routes(routes!(output::setup_log))
-        .routes(routes!(terminal::terminal))
-        .routes(routes!(events::events, reactions::emit))
-        .routes(routes!(reactions::list))
-        .routes(routes!(reactions::test))
-        .routes(routes!(projects::list, projects::add))
-        .routes(routes!(projects::remove))
-        .routes(routes!(projects::stop))
-        .routes(routes!(projects::start))
-        .routes(routes!(projects::trusted, projects::trust))
-        .routes(routes!(checks::of_project))
-        .routes(routes!(checks::flakes))
-        .routes(routes!(issues::list, issues::add))
-        .routes(routes!(issues::import))
-        .routes(routes!(issues::show, issues::edit))
-        .routes(routes!(issues::comment))
-        .routes(routes!(pulls::list, open_pull::open))
-        .routes(routes!(pulls::show, pulls::edit))
-        .routes(routes!(pulls::diff))
-        .routes(routes!(policies::of_pull))
-        .routes(routes!(policies::show))
-        .routes(routes!(reviews::comment))
-        .routes(routes!(reviews::edit_comment))
-        .routes(routes!(reviews::review))
-        .routes(routes!(reviews::resolve))
-        .routes(routes!(reviews::reviewer))
-        .routes(routes!(merge::claim))
-        .routes(routes!(merge::merge))
-        .routes(routes!(checks::list, checks::run))
-        .routes(routes!(checks::show))
-        .routes(routes!(checks::log))
-        .routes(routes!(conflicts::list))
-        .routes(routes!(conflicts::between))
-        .routes(routes!(hooks::list))
-        .routes(routes!(hooks::logs))
-        .routes(routes!(hooks::log))
-        .routes(routes!(hooks::test))
-        .routes(routes!(workspaces::list))
-        .routes(routes!(workspaces::cleanup))
-        .routes(routes!(budgets::list))
-        .routes(routes!(plan::show))
-        .routes(routes!(advice::list))
-        .routes(routes!(queue::list, queue::add))
-        .routes(routes!(queue::prioritize, queue::remove))
-        .routes(routes!(queue::pause))
-        .routes(routes!(queue::resume))
-        .routes(routes!(daemon::about))
-        .routes(routes!(daemon::stop))
-        .routes(routes!(daemon::reload))
-        .routes(routes!(daemon::config))
-        .routes(routes!(daemon::notify_list))
-        .routes(routes!(daemon::notify_test))
-        .routes(routes!(tokens::make))
-        .routes(routes!(tokens::rotate))
-        .routes(routes!(tokens::sign_in))
-        .routes(routes!(webhooks::receive))
+/// Defines the routes and their description by one list. The calls of one row share a path.
+macro_rules! calls {
+    ($($($module:ident::$call:ident),+;)+) => {
+        paste! {
+            /// Returns all routes.
+            pub(crate) fn all() -> Router<Arc<App>> {
+                Router::new()
+                    $($(.route(
+                        &$module::[<__path_ $call>]::path(),
+                        on(methods(&$module::[<__path_ $call>]::methods()), $module::$call),
+                    ))+)+
+            }
+
+            /// Returns the description of all routes. The daemon serves it from a file: the code that builds it takes more
+            /// room than all routes.
+            fn described() -> OpenApi {
+                OpenApiRouter::<Arc<App>>::with_openapi(Document::openapi())
+                    $(.routes(routes!($($module::$call),+)))+
+                    .into_openapi()
+            }
+        }
+    };
+}
+
+calls! {
+    daemon::healthz;
+    daemon::metrics;
+    daemon::document;
+    sessions::list, sessions::spawn;
+    sessions::show, control::end;
+    sessions::status;
+    sessions::explain;
+    messages::list;
+    messages::send;
+    messages::answer;
+    control::stop;
+    control::pause;
+    control::resume;
+    control::retry;
+    control::restore;
+    output::output;
+    output::setup_log;
+    terminal::terminal;
+    events::events, reactions::emit;
+    reactions::list;
+    reactions::test;
+    projects::list, projects::add;
+    projects::remove;
+    projects::stop;
+    projects::start;
+    projects::trusted, projects::trust;
+    checks::of_project;
+    checks::flakes;
+    issues::list, issues::add;
+    issues::import;
+    issues::show, issues::edit;
+    issues::comment;
+    pulls::list, open_pull::open;
+    pulls::show, pulls::edit;
+    pulls::diff;
+    policies::of_pull;
+    policies::show;
+    reviews::comment;
+    reviews::edit_comment;
+    reviews::review;
+    reviews::resolve;
+    reviews::reviewer;
+    merge::claim;
+    merge::merge;
+    checks::list, checks::run;
+    checks::show;
+    checks::log;
+    conflicts::list;
+    conflicts::between;
+    hooks::list;
+    hooks::logs;
+    hooks::log;
+    hooks::test;
+    workspaces::list;
+    workspaces::cleanup;
+    budgets::list;
+    plan::show;
+    advice::list;
+    queue::list, queue::add;
+    queue::prioritize, queue::remove;
+    queue::pause;
+    queue::resume;
+    daemon::about;
+    daemon::stop;
+    daemon::reload;
+    daemon::config;
+    daemon::notify_list;
+    daemon::notify_test;
+    tokens::make;
+    tokens::rotate;
+    tokens::sign_in;
+    webhooks::receive;
+}
+
+/// Returns a filter for any of the methods.
+fn methods(methods: &[HttpMethod]) -> MethodFilter {
+    let filters = methods.iter().map(HttpMethod::to_method_filter);
+    filters.reduce(MethodFilter::or).expect("a call has a method")
 }
 
 /// Routes whose body is optional, because they are harmless with the defaults.
@@ -142,7 +175,7 @@ const BODY_OPTIONAL: &[&str] = &[
 
 /// Returns the description of all routes, in a stable order.
 pub(crate) fn document() -> String {
-    let mut document = all().into_openapi();
+    let mut document = described();
     if let Some(components) = &mut document.components {
         let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         components.add_security_scheme("token", bearer);

@@ -6,16 +6,15 @@ use ao_api::{NewPull, PullDetail};
 use ao_core::pull::PullInput;
 use ao_core::{Input, ProjectId, SessionId};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::merge::owned_by_another;
 use super::pulls::told;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Given, find};
+use crate::extract::{Call, Given, find};
 use crate::forge::{allow, author, invalid, project, see};
-use crate::problem::{Failure, forbidden};
+use crate::problem::{CodedReply, Failure, forbidden};
 
 /// Opens a pull request, or returns the open one of the same branches. One that an agent opens belongs to its session.
 #[utoipa::path(
@@ -25,11 +24,7 @@ use crate::problem::{Failure, forbidden};
         (status = 200, description = "The one that was open already", body = PullDetail),
     ),
 )]
-pub(super) async fn open(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(new): Given<NewPull>,
-) -> Result<(StatusCode, Json<PullDetail>), Failure> {
+pub(super) async fn open(Call { app, caller }: Call, Given(new): Given<NewPull>) -> CodedReply<PullDetail> {
     let claims = claimer(&app, &caller, &new).await?;
     let project = match (&new.project_id, &claims) {
         (None, Some(claims)) => claims.project.clone(),
@@ -68,23 +63,22 @@ pub(super) async fn open(
         project,
     };
     let scm = app.daemon.looks.scm(&order.project)?;
-    let opening = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         // The branches of sessions decide whose it is, and they may have changed since the last look.
         if order.session.is_none() {
-            opening.daemon.looks.see_where_sessions_stand(&order.project).await;
+            app.daemon.looks.see_where_sessions_stand(&order.project).await;
         }
         let id = scm.open(&order).await?;
         let known = id.clone();
-        let known = opening.handle.view(move |state| state.pulls.contains_key(&known)).await?;
-        see(&opening, &id).await?;
+        let known = app.handle.view(move |state| state.pulls.contains_key(&known)).await?;
+        see(&app, &id).await?;
         if let Some(session) = order.session {
-            owned_by_another(&opening, &id, session).await?;
+            owned_by_another(&app, &id, session).await?;
             let input = PullInput::Claim { session };
-            opening.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
+            app.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
         }
         let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-        Ok((status, Json(told(&opening, &*scm, &id).await?)))
+        Ok((status, Json(told(&app, &*scm, &id).await?)))
     })
     .await
 }

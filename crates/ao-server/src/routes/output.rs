@@ -1,27 +1,19 @@
 //! Output of sessions.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use ao_api::{Output, Problem};
 use axum::Json;
-use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use tokio::time::timeout;
 use utoipa::IntoParams;
 
-use crate::app::App;
-use crate::extract::{Asked, Named, SessionName};
+use crate::extract::{Asked, SessionCall, SessionName};
 use crate::problem::{Failure, Reply};
 use crate::tell;
 
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
-/// The maximum time to wait for output.
-const WAIT: Duration = Duration::from_secs(25);
 
 /// A range of the output.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -45,8 +37,7 @@ pub(super) struct Piece {
     responses((status = 200, body = Output)),
 )]
 pub(super) async fn output(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
+    SessionCall { app, session, .. }: SessionCall,
     Asked(piece): Asked<Piece>,
 ) -> Reply<Output> {
     let limit = piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST);
@@ -64,15 +55,10 @@ pub(super) async fn output(
             (end.saturating_sub(tail.into()), tail.max(1))
         }
     };
-    if piece.wait == Some(true) {
-        tokio::select! {
-            () = app.stop.cancelled() => {}
-            waited = timeout(WAIT, app.daemon.terminals.output(&session, from, limit, true)) => {
-                if let Ok(output) = waited {
-                    return Ok(Json(tell::daemon::output(output?)));
-                }
-            }
-        }
+    if piece.wait == Some(true)
+        && let Some(output) = app.awaited(app.daemon.terminals.output(&session, from, limit, true)).await
+    {
+        return Ok(Json(tell::daemon::output(output?)));
     }
     let piece = app.daemon.terminals.output(&session, from, limit, false).await?;
     Ok(Json(tell::daemon::output(piece)))
@@ -84,10 +70,7 @@ pub(super) async fn output(
     params(SessionName),
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
-pub(super) async fn setup_log(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
-) -> Result<Response, Failure> {
+pub(super) async fn setup_log(SessionCall { app, session, .. }: SessionCall) -> Result<Response, Failure> {
     let log = app.daemon.terminals.setup_log(&session).await?;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(CONTENT_TYPE, plain)], log).into_response())

@@ -1,16 +1,13 @@
 //! The schedule.
 
-use std::sync::Arc;
-
 use ao_api::Plan;
 use axum::Json;
-use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::Asked;
+use crate::extract::{Asked, Call};
 use crate::forge::project;
 use crate::problem::{Failure, Reply};
 use crate::tell;
@@ -26,11 +23,7 @@ pub(super) struct Which {
 
 /// Returns the schedule: the work that runs, will run, and waits, with reasons.
 #[utoipa::path(get, path = "/api/plan", tag = "daemon", params(Which), responses((status = 200, body = Plan)))]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<Plan> {
+pub(super) async fn show(Call { app, caller }: Call, Asked(which): Asked<Which>) -> Reply<Plan> {
     let now = app.clock.now();
     let of = within(&app, &caller, which.project.as_deref())?;
     Ok(Json(app.handle.view(move |state| tell::plan(state, now, of.as_ref())).await?))

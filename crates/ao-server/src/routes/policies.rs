@@ -1,7 +1,5 @@
 //! Policies of projects, and their verdicts on pull requests.
 
-use std::sync::Arc;
-
 use ao_api::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 use ao_core::PullId;
 use ao_core::incident::{IncidentKind, Subject};
@@ -9,11 +7,9 @@ use ao_core::policy::RuleVerdict;
 use ao_core::pull::Pull;
 use ao_core::reaction::ReactionAction;
 use axum::Json;
-use axum::extract::State;
 
-use crate::app::App;
-use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, PullCall, PullName, Within};
+use crate::auth::Deed;
+use crate::extract::{Asked, Call, PullCall, PullName, Within};
 use crate::forge::{allow, project, see};
 use crate::problem::Reply;
 
@@ -50,11 +46,7 @@ pub(super) async fn of_pull(PullCall { app, caller, id }: PullCall) -> Reply<Pol
 #[utoipa::path(
     get, path = "/api/policy", tag = "policies", params(Within), responses((status = 200, body = PolicyShown)),
 )]
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(within): Asked<Within>,
-) -> Reply<PolicyShown> {
+pub(super) async fn show(Call { app, caller }: Call, Asked(within): Asked<Within>) -> Reply<PolicyShown> {
     let project = project(&app, &caller, within.project.as_deref())?;
     let report = app.daemon.looks.policy(&project).await?;
     let (fields, broken) = match report.fields {

@@ -12,12 +12,12 @@ use axum::http::StatusCode;
 use super::control::name;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Given, Part};
+use crate::extract::{Call, Given, Part};
 use crate::problem::{Failure, Reply};
 
 /// Lists the configured projects; for an agent only its own.
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Projects)))]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Reply<Projects> {
+pub(super) async fn list(Call { app, caller }: Call) -> Reply<Projects> {
     let mut projects = known(&app).await?;
     if let Caller::Session(agent) = &caller {
         projects.retain(|project| project.id == agent.project.as_str());
@@ -31,9 +31,8 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Reply<P
     responses((status = 200, description = "The projects of that file", body = Projects)),
 )]
 pub(super) async fn add(State(app): State<Arc<App>>, Given(project): Given<NewProject>) -> Reply<Projects> {
-    let adding = app.clone();
     let added = app
-        .to_the_end(async move { Ok(adding.daemon.add_project(project.config.as_str().into()).await?) })
+        .to_the_end(async move |app| Ok(app.daemon.add_project(project.config.as_str().into()).await?))
         .await?;
     let projects = known(&app).await?.into_iter().filter(|project| added.contains(&project.id)).collect();
     Ok(Json(Projects { projects }))
@@ -46,8 +45,7 @@ pub(super) async fn add(State(app): State<Arc<App>>, Given(project): Given<NewPr
     responses((status = 204, description = "It is forgotten")),
 )]
 pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<StatusCode, Failure> {
-    let removing = app.clone();
-    app.to_the_end(async move { Ok(removing.daemon.remove_project(&id).await?) }).await?;
+    app.to_the_end(async move |app| Ok(app.daemon.remove_project(&id).await?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -58,7 +56,7 @@ pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Resul
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Project)),
 )]
-pub(super) async fn stop(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Project> {
+pub(super) async fn stop(Call { app, caller }: Call, Part(id): Part) -> Reply<Project> {
     let input = ProjectInput::StopWork { by: name(&app, &caller) };
     tell(&app, id, input).await
 }
@@ -69,7 +67,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>, caller: Caller, Part(id): 
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 200, body = Project)),
 )]
-pub(super) async fn start(State(app): State<Arc<App>>, caller: Caller, Part(id): Part) -> Reply<Project> {
+pub(super) async fn start(Call { app, caller }: Call, Part(id): Part) -> Reply<Project> {
     let input = ProjectInput::StartWork { by: name(&app, &caller) };
     tell(&app, id, input).await
 }
@@ -97,7 +95,7 @@ pub(super) async fn trusted(State(app): State<Arc<App>>, Part(id): Part) -> Repl
 pub(super) async fn trust(State(app): State<Arc<App>>, Part(id): Part) -> Reply<ConfirmedChanges> {
     let project = app.daemon.config.project(Some(&id))?;
     let scm = app.daemon.looks.scm(&project)?;
-    let confirmed = app.to_the_end(async move { Ok(scm.confirm_repository(&project).await?) }).await?;
+    let confirmed = app.to_the_end(async move |_| Ok(scm.confirm_repository(&project).await?)).await?;
     Ok(Json(ConfirmedChanges { project: id, changes: confirmed.into_iter().map(|it| it.detail).collect() }))
 }
 

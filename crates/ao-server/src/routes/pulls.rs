@@ -5,19 +5,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ao_api::client::PullQuery;
 use ao_api::{Diff, OpenState, Problem, Pull, PullDetail, PullEdit, PullStateFilter, Pulls};
 use ao_core::pull::Pull as Known;
 use ao_core::session::Session;
 use ao_core::{ProjectId, PullId, SessionId, State as Everything};
 use ao_ports::{PullFilter, PullFilterState, PullRow, Scm};
 use axum::Json;
-use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, PullCall, PullName, Within, find_among};
+use crate::extract::{Asked, Call, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
 use crate::tell::{self, same_name};
@@ -27,36 +27,9 @@ const LISTED_MOST: usize = 10_000;
 const DIFF: usize = 1024 * 1024;
 const DIFF_MOST: usize = 16 * 1024 * 1024;
 
-/// A filter for pull requests.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Which {
-    /// Only those of this project.
-    project: Option<String>,
-    /// By default `open`.
-    #[param(inline)]
-    state: Option<PullStateFilter>,
-    /// Only those of this session.
-    session: Option<String>,
-    /// Only those from this branch.
-    head: Option<String>,
-    /// Only those to this branch.
-    base: Option<String>,
-    author: Option<String>,
-    /// Only those with all of these labels, separated by commas.
-    label: Option<String>,
-    /// The maximum number; 1,000 by default, at most 10,000.
-    limit: Option<usize>,
-}
-
 /// Lists pull requests, the newest first, one project after the other.
-#[utoipa::path(get, path = "/api/pulls", tag = "pulls", params(Which), responses((status = 200, body = Pulls)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<Pulls> {
+#[utoipa::path(get, path = "/api/pulls", tag = "pulls", params(PullQuery), responses((status = 200, body = Pulls)))]
+pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<PullQuery>) -> Reply<Pulls> {
     let state = which.state.unwrap_or(PullStateFilter::Open);
     let state = same_name!(state, PullStateFilter => PullFilterState: Open, Merged, Closed, All);
     let within = projects(&app, &caller, which.project.as_deref())?;
@@ -165,11 +138,10 @@ pub(super) async fn edit(
         closed: edit.state.map(|state| state == OpenState::Closed),
     };
     let scm = app.daemon.looks.scm(&id.project)?;
-    let editing = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         scm.need_reviews()?.edit(&id, &order).await?;
-        see(&editing, &id).await?;
-        Ok(Json(told(&editing, &*scm, &id).await?))
+        see(&app, &id).await?;
+        Ok(Json(told(&app, &*scm, &id).await?))
     })
     .await
 }
@@ -192,8 +164,7 @@ pub(super) struct Much {
     responses((status = 200, body = Diff)),
 )]
 pub(super) async fn diff(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Part(meant): Part,
     Asked(much): Asked<Much>,
 ) -> Reply<Diff> {

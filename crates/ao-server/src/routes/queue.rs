@@ -1,28 +1,21 @@
 //! Merge queues.
 
-use std::sync::Arc;
-
 use ao_api::{MergeQueue, MergeQueues, Problem, QueuePause, QueuePriority, QueueWish};
 use ao_core::queue::QueueInput;
 use ao_core::{Input, ProjectId, PullId, Refusal};
 use ao_engine::AskError;
 use axum::Json;
-use axum::extract::State;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, PullCall, PullName, Within};
+use crate::extract::{Asked, Call, Given, PullCall, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
 use crate::tell;
 
 /// Lists the entries of merge queues in the order of landing, one project after the other.
 #[utoipa::path(get, path = "/api/queue", tag = "queue", params(Within), responses((status = 200, body = MergeQueues)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(within): Asked<Within>,
-) -> Reply<MergeQueues> {
+pub(super) async fn list(Call { app, caller }: Call, Asked(within): Asked<Within>) -> Reply<MergeQueues> {
     let asked = projects(&app, &caller, within.project.as_deref())?;
     let look =
         move |state: &ao_core::State| asked.iter().filter_map(|id| tell::merge_queue(state, id)).collect();
@@ -37,11 +30,7 @@ pub(super) async fn list(
         (status = 409, description = "It may not be merged: the title says why", body = Problem),
     ),
 )]
-pub(super) async fn add(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(wish): Given<QueueWish>,
-) -> Reply<MergeQueue> {
+pub(super) async fn add(Call { app, caller }: Call, Given(wish): Given<QueueWish>) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -85,11 +74,7 @@ pub(super) async fn remove(PullCall { app, caller, id }: PullCall) -> Reply<Merg
     post, path = "/api/queue/pause", tag = "queue", request_body = QueuePause,
     responses((status = 200, body = MergeQueue)),
 )]
-pub(super) async fn pause(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(order): Given<QueuePause>,
-) -> Reply<MergeQueue> {
+pub(super) async fn pause(Call { app, caller }: Call, Given(order): Given<QueuePause>) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let project = named(&app, &caller, &order)?;
     let why = order.why.filter(|why| !why.trim().is_empty());
@@ -102,11 +87,7 @@ pub(super) async fn pause(
     post, path = "/api/queue/resume", tag = "queue", request_body = QueuePause,
     responses((status = 200, body = MergeQueue)),
 )]
-pub(super) async fn resume(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(order): Given<QueuePause>,
-) -> Reply<MergeQueue> {
+pub(super) async fn resume(Call { app, caller }: Call, Given(order): Given<QueuePause>) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
     let project = named(&app, &caller, &order)?;
     ask(&app, &project, QueueInput::Resume {}).await

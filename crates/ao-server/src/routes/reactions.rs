@@ -9,7 +9,6 @@ use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
 use ao_core::{Input, State as Known};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,9 +16,9 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Asked, Given, find};
+use crate::extract::{Asked, Call, Given, find};
 use crate::forge::{invalid, project, pull_meant};
-use crate::problem::{Failure, Reply, forbidden};
+use crate::problem::{CodedReply, Failure, Reply, forbidden};
 use crate::tell;
 
 /// The maximum size of an event's data, as JSON.
@@ -44,11 +43,7 @@ pub(super) struct For {
 #[utoipa::path(
     get, path = "/api/reactions", tag = "reactions", params(For), responses((status = 200, body = Reactions)),
 )]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(wanted): Asked<For>,
-) -> Reply<Reactions> {
+pub(super) async fn list(Call { app, caller }: Call, Asked(wanted): Asked<For>) -> Reply<Reactions> {
     let project = wanted.project.as_deref().map(|named| project(&app, &caller, Some(named))).transpose()?;
     let agent = wanted.agent.as_deref().map(|named| match app.daemon.config.tool_of(named) {
         Some(tool) => AgentChoice { name: tool, specialist: Some(named.into()), ..AgentChoice::default() },
@@ -68,8 +63,7 @@ pub(super) async fn list(
     responses((status = 200, body = ReactionTested)),
 )]
 pub(super) async fn test(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Given(test): Given<ReactionTest>,
 ) -> Reply<ReactionTested> {
     let kind = kind(&test.event)?;
@@ -109,11 +103,7 @@ pub(super) async fn test(
     post, path = "/api/events", tag = "reactions", request_body = NewEvent,
     responses((status = 202, body = EventTaken)),
 )]
-pub(super) async fn emit(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(new): Given<NewEvent>,
-) -> Result<(StatusCode, Json<EventTaken>), Failure> {
+pub(super) async fn emit(Call { app, caller }: Call, Given(new): Given<NewEvent>) -> CodedReply<EventTaken> {
     let kind = kind(&new.event)?;
     if !matches!(kind, IncidentKind::Custom(_)) {
         return Err(Problem::new(422, "not-your-event", format!("`{kind}` is what ao itself finds out"))

@@ -15,7 +15,7 @@ use super::sessions::{begin, look};
 use crate::auth::Deed;
 use crate::extract::{Given, Part, Perhaps, PullCall, PullName, Within};
 use crate::forge::{allow, answer_place, author, invalid, owner, see, thread_meant};
-use crate::problem::{Failure, Reply};
+use crate::problem::{CodedReply, Failure, Reply};
 use crate::tell::same_name;
 
 /// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
@@ -27,7 +27,7 @@ use crate::tell::same_name;
 pub(super) async fn comment(
     PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewComment>,
-) -> Result<(StatusCode, Json<Commented>), Failure> {
+) -> CodedReply<Commented> {
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
     if new.body.trim().is_empty() {
         return Err(invalid("a comment says something"));
@@ -45,10 +45,9 @@ pub(super) async fn comment(
     };
     let by = author(&app, &caller);
     let order = ao_ports::NewComment { pull: id.clone(), by, body: new.body, at, key: new.key };
-    let saying = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let thread = scm.need_reviews()?.comment(&order).await?;
-        see(&saying, &id).await?;
+        see(&app, &id).await?;
         Ok((StatusCode::CREATED, Json(Commented { thread })))
     })
     .await
@@ -75,11 +74,10 @@ pub(super) async fn edit_comment(
     }
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
-    let editing = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         scm.need_reviews()?.edit_comment(&id, &comment, &by, &edit.body).await?;
-        see(&editing, &id).await?;
-        Ok(Json(told(&editing, &*scm, &id).await?))
+        see(&app, &id).await?;
+        Ok(Json(told(&app, &*scm, &id).await?))
     })
     .await
 }
@@ -93,7 +91,7 @@ pub(super) async fn edit_comment(
 pub(super) async fn review(
     PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewReview>,
-) -> Result<(StatusCode, Json<Reviewed>), Failure> {
+) -> CodedReply<Reviewed> {
     allow(&caller, Deed::Review(&id))?;
     let verdict = match new.verdict {
         ReviewChoice::Approve => ReviewVerdict::Approved,
@@ -117,10 +115,9 @@ pub(super) async fn review(
         key: new.key,
     };
     let scm = app.daemon.looks.scm(&id.project)?;
-    let giving = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let given = scm.need_reviews()?.review(&order).await?;
-        see(&giving, &id).await?;
+        see(&app, &id).await?;
         Ok((StatusCode::CREATED, Json(Reviewed { id: given })))
     })
     .await
@@ -156,12 +153,11 @@ pub(super) async fn resolve(
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
-    let resolving = app.clone();
-    app.to_the_end(async move {
+    app.to_the_end(async move |app| {
         let thread = thread_meant(&*scm, &id, &thread).await?;
         scm.need_reviews()?.resolve(&id, &thread, &by, wish.resolved).await?;
-        see(&resolving, &id).await?;
-        Ok(Json(told(&resolving, &*scm, &id).await?))
+        see(&app, &id).await?;
+        Ok(Json(told(&app, &*scm, &id).await?))
     })
     .await
 }
@@ -178,7 +174,7 @@ pub(super) async fn resolve(
 pub(super) async fn reviewer(
     PullCall { app, caller, id }: PullCall,
     Perhaps(wish): Perhaps<ReviewerWish>,
-) -> Result<(StatusCode, Json<Spawned>), Failure> {
+) -> CodedReply<Spawned> {
     allow(&caller, Deed::Decide)?;
     let detail = app.daemon.looks.scm(&id.project)?.need_reviews()?.show(&id).await?;
     if detail.facts.state != PullState::Open {

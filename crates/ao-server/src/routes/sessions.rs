@@ -1,7 +1,5 @@
 //! Sessions: lists, details and new ones.
 
-use std::sync::Arc;
-
 use ao_api::{
     AgentRole, Explanation, NewSession, OriginalState, Problem, ReportedState, Session, SessionStatus,
     Sessions, Spawned,
@@ -13,15 +11,14 @@ use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
 use ao_daemon::spawn::SpawnDraft;
 use ao_engine::AskError;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Named, SessionName};
-use crate::problem::{Failure, Reply, forbidden};
+use crate::extract::{Asked, Call, Given, SessionCall, SessionName};
+use crate::problem::{CodedReply, Failure, Reply, forbidden};
 use crate::tell::{self, same_name};
 
 /// A filter for sessions.
@@ -39,11 +36,7 @@ pub(super) struct Which {
 
 /// Lists sessions, the newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Which), responses((status = 200, body = Sessions)))]
-pub(super) async fn list(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Asked(which): Asked<Which>,
-) -> Reply<Sessions> {
+pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<Which>) -> Reply<Sessions> {
     if let Some(state) = &which.state {
         known_state(state)?;
     }
@@ -83,10 +76,9 @@ pub(super) async fn list(
     ),
 )]
 pub(super) async fn spawn(
-    State(app): State<Arc<App>>,
-    caller: Caller,
+    Call { app, caller }: Call,
     Given(mut wish): Given<NewSession>,
-) -> Result<(StatusCode, Json<Spawned>), Failure> {
+) -> CodedReply<Spawned> {
     if let Caller::Session(agent) = &caller {
         // Issues of outsiders are approved by people only; an agent may have been talked into it.
         if wish.trust {
@@ -136,7 +128,7 @@ fn draft(new: NewSession) -> SpawnDraft {
 }
 
 /// Starts a session, or returns the existing one in its place.
-pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode, Json<Spawned>), Failure> {
+pub(super) async fn begin(app: &App, order: SpawnRequest) -> CodedReply<Spawned> {
     let (id, created) = match app.handle.ask(Input::Spawn(Box::new(order))).await {
         Ok(receipt) => {
             let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
@@ -159,7 +151,7 @@ pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode,
     params(SessionName),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn show(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Session> {
+pub(super) async fn show(SessionCall { app, session, .. }: SessionCall) -> Reply<Session> {
     Ok(Json(look(&app, session.id).await?))
 }
 
@@ -180,8 +172,7 @@ pub(super) struct StateWords {
     responses((status = 200, body = SessionStatus)),
 )]
 pub(super) async fn status(
-    State(app): State<Arc<App>>,
-    Named(session): Named,
+    SessionCall { app, session, .. }: SessionCall,
     Asked(words): Asked<StateWords>,
 ) -> Reply<SessionStatus> {
     let classic = match words.states.as_deref() {
@@ -189,10 +180,10 @@ pub(super) async fn status(
         Some("classic") => true,
         Some(other) => {
             let shown: String = other.chars().take(100).collect();
-            let mut problem = Problem::new(400, "unknown-states", format!("there are no states `{shown}`"))
-                .hint("leave `states` out for all states, or ask for the four that the original has");
-            problem.candidates = vec!["full".into(), "classic".into()];
-            return Err(problem.into());
+            return Err(Problem::new(400, "unknown-states", format!("there are no states `{shown}`"))
+                .hint("leave `states` out for all states, or ask for the four that the original has")
+                .candidates(vec!["full".into(), "classic".into()])
+                .into());
         }
     };
     let session = look(&app, session.id).await?;
@@ -211,22 +202,24 @@ pub(super) async fn status(
     params(SessionName),
     responses((status = 200, body = Explanation)),
 )]
-pub(super) async fn explain(State(app): State<Arc<App>>, Named(session): Named) -> Reply<Explanation> {
-    let now = app.clock.now();
-    let told = app.handle.view(move |state| {
-        state.sessions.get(&session.id).map(|session| tell::explanation(state, session, now))
-    });
-    told.await?.map(Json).ok_or_else(|| gone().into())
+pub(super) async fn explain(SessionCall { app, session, .. }: SessionCall) -> Reply<Explanation> {
+    Ok(Json(view(&app, session.id, tell::explanation).await?))
 }
 
 /// Returns a session as it is now.
 pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
-    let now: Timestamp = app.clock.now();
-    let told = app.handle.view(move |state| {
-        let known = state.sessions.get(&id);
-        known.map(|session| tell::session(&WorkView::of(state, now), session))
-    });
-    told.await?.ok_or_else(|| gone().into())
+    view(app, id, |state, session, now| tell::session(&WorkView::of(state, now), session)).await
+}
+
+/// Looks at a session as it is now.
+pub(super) async fn view<T: Send + 'static>(
+    app: &App,
+    id: SessionId,
+    look: impl FnOnce(&ao_core::State, &ao_core::session::Session, Timestamp) -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let now = app.clock.now();
+    let seen = app.handle.view(move |state| Some(look(state, state.sessions.get(&id)?, now)));
+    seen.await?.ok_or_else(|| gone().into())
 }
 
 pub(super) fn gone() -> Problem {
@@ -240,7 +233,7 @@ fn known_state(state: &str) -> Result<(), Failure> {
     }
     let shown: String = state.chars().take(100).collect();
     let mut problem = Problem::new(400, "unknown-state", format!("there is no state `{shown}`"));
-    problem.candidates = StatusWord::ALL.map(StatusWord::word).to_vec();
+    problem.candidates = StatusWord::ALL.map(|word| word.to_string()).to_vec();
     problem.candidates.extend(["waiting".into(), "error".into()]);
     Err(problem.into())
 }

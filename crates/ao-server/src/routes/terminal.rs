@@ -1,13 +1,11 @@
 //! The terminal of a session over a WebSocket. Output is sent no faster than the viewer takes it, and no buffer grows
 //! for a slow viewer.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::terminal::{FromServer, FromViewer, WINDOW};
 use ao_ports::{Frame, RuntimeError, TerminalView, ViewOptions};
-use axum::extract::State;
 use axum::extract::ws::{
     CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection,
 };
@@ -16,9 +14,8 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use utoipa::IntoParams;
 
-use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Asked, Named, SessionName};
+use crate::extract::{Asked, SessionCall, SessionName};
 use crate::problem::Failure;
 
 /// The maximum size of one input message: more than anyone types, enough to paste.
@@ -53,9 +50,7 @@ pub(super) struct How {
     responses((status = 101, description = "The connection is a WebSocket from here on")),
 )]
 pub(super) async fn terminal(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Named(session): Named,
+    SessionCall { app, caller, session }: SessionCall,
     Asked(how): Asked<How>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {

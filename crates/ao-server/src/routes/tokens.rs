@@ -10,8 +10,8 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
-use crate::auth::{COOKIE_LASTS, Caller};
-use crate::extract::{Given, Perhaps, find};
+use crate::auth::COOKIE_LASTS;
+use crate::extract::{Call, Given, Perhaps, find};
 use crate::problem::{Failure, Reply};
 
 /// Creates a token for a session or a code for one sign-in of a browser; by default returns the token of the API
@@ -20,11 +20,7 @@ use crate::problem::{Failure, Reply};
     post, path = "/api/tokens", tag = "tokens", request_body = NewToken,
     responses((status = 200, body = Token)),
 )]
-pub(super) async fn make(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Perhaps(wish): Perhaps<NewToken>,
-) -> Reply<Token> {
+pub(super) async fn make(Call { app, caller }: Call, Perhaps(wish): Perhaps<NewToken>) -> Reply<Token> {
     let token = match wish {
         NewToken { session: Some(_), sign_in: true } => {
             let title = "a token for a session is no code to sign in with: ask for one of them";

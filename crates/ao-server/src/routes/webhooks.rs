@@ -1,4 +1,4 @@
-//! Webhooks of forges. The adapter that parses one checks its signature.
+//! Webhooks of forges. None of the built-in forges sends any, so every call is refused.
 
 use ao_api::Problem;
 use axum::http::StatusCode;

@@ -9,8 +9,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::extract::{Given, find};
+use crate::extract::{Call, Given, find};
 use crate::problem::Reply;
 use crate::tell;
 
@@ -26,11 +25,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Reply<Cleanup> {
     post, path = "/api/workspaces/cleanup", tag = "workspaces", request_body = CleanupOrder,
     responses((status = 200, body = Cleanup)),
 )]
-pub(super) async fn cleanup(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Given(order): Given<CleanupOrder>,
-) -> Reply<Cleanup> {
+pub(super) async fn cleanup(Call { app, caller }: Call, Given(order): Given<CleanupOrder>) -> Reply<Cleanup> {
     if order.discard && order.session.is_none() {
         return Err(Problem::new(422, "invalid", "work is thrown away one session at a time")
             .hint("name it with `session`")
@@ -47,7 +42,6 @@ pub(super) async fn cleanup(
         artifacts: order.artifacts,
         discard: order.discard,
     };
-    let cleaning = app.clone();
-    app.to_the_end(async move { Ok(Json(tell::daemon::cleanup(cleaning.daemon.cleanup(&request).await?))) })
+    app.to_the_end(async move |app| Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?))))
         .await
 }

@@ -65,18 +65,9 @@ pub(crate) fn check_log(part: LogPart) -> ao_api::CheckLog {
 
 /// Returns the number of bytes at the end that start an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
-    let tail = bytes.len().saturating_sub(3);
-    let Some(at) = (tail..bytes.len()).rev().find(|&at| bytes[at] & 0b1100_0000 != 0b1000_0000) else {
-        return 0;
-    };
-    let long = match bytes[at] {
-        0b1100_0000..=0b1101_1111 => 2,
-        0b1110_0000..=0b1110_1111 => 3,
-        0b1111_0000..=0b1111_0111 => 4,
-        _ => 1,
-    };
-    let there = bytes.len() - at;
-    if there < long { there } else { 0 }
+    let end = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_begun = std::str::from_utf8(end).is_err_and(|err| err.error_len().is_none());
+    if is_begun { end.len() } else { 0 }
 }
 
 #[cfg(test)]

@@ -13,25 +13,22 @@ use ao_core::{State, Timestamp};
 use super::session::{holds, status_of};
 use super::{messages, time};
 
-/// The rules in the order in which they are tried.
-const RULES: [JudgementRule; 13] = {
-    use JudgementRule::*;
-    [
-        ExitSeen,
-        DialogOpen,
-        SaidBlocked,
-        LoggedOut,
-        LimitInForce,
-        ProbeFailed,
-        LimitOver,
-        TurnEnded,
-        TurnRunning,
-        BusyButQuiet,
-        WorkUnconfirmed,
-        JustStarted,
-        NoEvidence,
-    ]
-};
+/// The rules in the order in which they are tried, each with the state that it yields. The last rule counts them.
+const RULES: [(JudgementRule, EvidenceRule, SessionState); JudgementRule::NoEvidence as usize + 1] = [
+    (JudgementRule::ExitSeen, EvidenceRule::ExitSeen, SessionState::Exited),
+    (JudgementRule::DialogOpen, EvidenceRule::DialogOpen, SessionState::NeedsInput),
+    (JudgementRule::SaidBlocked, EvidenceRule::SaidBlocked, SessionState::Blocked),
+    (JudgementRule::LoggedOut, EvidenceRule::LoggedOut, SessionState::Blocked),
+    (JudgementRule::LimitInForce, EvidenceRule::LimitInForce, SessionState::RateLimited),
+    (JudgementRule::ProbeFailed, EvidenceRule::ProbeFailed, SessionState::Unknown),
+    (JudgementRule::LimitOver, EvidenceRule::LimitOver, SessionState::Idle),
+    (JudgementRule::TurnEnded, EvidenceRule::TurnEnded, SessionState::Idle),
+    (JudgementRule::TurnRunning, EvidenceRule::TurnRunning, SessionState::Working),
+    (JudgementRule::BusyButQuiet, EvidenceRule::BusyButQuiet, SessionState::Working),
+    (JudgementRule::WorkUnconfirmed, EvidenceRule::WorkUnconfirmed, SessionState::Unknown),
+    (JudgementRule::JustStarted, EvidenceRule::JustStarted, SessionState::Starting),
+    (JudgementRule::NoEvidence, EvidenceRule::NoEvidence, SessionState::Unknown),
+];
 
 pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> Explanation {
     let judgement = judge(&session.evidence, now);
@@ -47,14 +44,11 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         ),
         rules: RULES
             .iter()
-            .map(|rule| Rule {
-                rule: same_name!(
-                    rule, JudgementRule => EvidenceRule: ExitSeen, DialogOpen, SaidBlocked, LoggedOut, LimitInForce,
-                    ProbeFailed, LimitOver, TurnEnded, TurnRunning, BusyButQuiet, WorkUnconfirmed, JustStarted, NoEvidence
-                ),
+            .map(|&(rule, name, says)| Rule {
+                rule: name,
                 meaning: rule.to_string(),
-                says: says(*rule),
-                won: decides && *rule == judgement.rule,
+                says,
+                won: decides && rule == judgement.rule,
             })
             .collect(),
         signals: signals(&session.evidence, decides.then_some(&judgement), now),
@@ -64,21 +58,6 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         messages: messages(state, session, now).messages,
         astray: session.watch.drift.clone(),
         next: next(state, session, now),
-    }
-}
-
-/// Returns the state that a rule yields.
-fn says(rule: JudgementRule) -> SessionState {
-    use JudgementRule::*;
-    match rule {
-        ExitSeen => SessionState::Exited,
-        DialogOpen => SessionState::NeedsInput,
-        SaidBlocked | LoggedOut => SessionState::Blocked,
-        LimitInForce => SessionState::RateLimited,
-        LimitOver | TurnEnded => SessionState::Idle,
-        TurnRunning | BusyButQuiet => SessionState::Working,
-        JustStarted => SessionState::Starting,
-        ProbeFailed | WorkUnconfirmed | NoEvidence => SessionState::Unknown,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ao_api::{ConditionTested, ConfiguredAction, Reaction, ReactionStep, ReactionTested, StepKind};
-use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::incident::{EscalationLevel, FailureDoubt, IncidentEvent, IncidentKind, Subject};
+use ao_core::job::{JobEvent, JobOrder};
 use ao_core::notice::NoticeEvent;
 use ao_core::reaction::{self as core, DryRun, ReactionAction, ReactionLayer, ReactionPatch};
 use ao_core::session::{AgentChoice, SessionEvent};
@@ -143,9 +143,7 @@ pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep>
             "it is put into the merge queue".into(),
             None,
         )),
-        Event::Errand(_, ErrandEvent::Wanted { errand }) => {
-            Some(step(StepKind::Order, None, order(&errand.order), None))
-        }
+        Event::Job(_, JobEvent::Wanted { job }) => Some(step(StepKind::Order, None, order(&job.order), None)),
         _ => None,
     };
     events.iter().filter_map(|stamped| told(&stamped.event)).collect()

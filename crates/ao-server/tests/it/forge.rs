@@ -10,10 +10,10 @@ use ao_core::pull::{
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, CheckWhat, CommentPlace, LogPart, LookHint, MergeAbilities, MergeOrder,
+    BaseView, CheckOrder, CheckRun, CheckWhat, CommentPlace, LogPart, MergeAbilities, MergeOrder,
     MergeOutcome, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullFilterState,
     PullRow, RunFilter, RunState, Scm, ScmChecks, ScmError, ScmReviews, TaskComment, TaskEdit, TaskFilter,
-    TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply, Tracker, TrackerError, Webhook,
+    TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply, Tracker, TrackerError,
 };
 use async_trait::async_trait;
 
@@ -268,10 +268,6 @@ impl Scm for Forge {
         let commit = Commit::new("m1");
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };
         Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        Ok(vec![])
     }
 }
 
@@ -566,9 +562,5 @@ impl Tracker for Forge {
 
     async fn close(&self, _: &TaskId) -> Result<(), TrackerError> {
         Ok(())
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, TrackerError> {
-        Ok(vec![])
     }
 }

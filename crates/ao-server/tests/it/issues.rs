@@ -97,11 +97,11 @@ async fn the_client_speaks_of_issues() {
     let new = NewIssue { project_id: Some("docs".into()), title: "a & b".into(), ..NewIssue::default() };
     assert_eq!(client.add_issue(&new).await.unwrap().id, "docs#1");
     let edit = IssueEdit { priority: Some(2), ..IssueEdit::default() };
-    client.edit_issue("docs#1", &edit).await.unwrap();
+    client.edit_issue(&"docs#1".into(), &edit).await.unwrap();
     let comment = NewIssueComment { body: "hm".into(), key: None };
-    client.comment_on_issue("docs#1", &comment).await.unwrap();
-    client.comment_on_issue("docs#1", &comment).await.unwrap();
-    assert_eq!(client.issue("#1").await.unwrap().comments.len(), 2, "without a mark each counts");
+    client.comment_on_issue(&"docs#1".into(), &comment).await.unwrap();
+    client.comment_on_issue(&"docs#1".into(), &comment).await.unwrap();
+    assert_eq!(client.issue(&"#1".into()).await.unwrap().comments.len(), 2, "without a mark each counts");
     let wanted = IssueQuery { text: Some("a & b".into()), ..IssueQuery::default() };
     assert_eq!(client.issues(&wanted).await.unwrap().issues.len(), 1);
     let text = "- [ ] task\n".repeat(5_000) + &"\n".repeat(2_000_000);

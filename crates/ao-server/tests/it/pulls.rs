@@ -332,21 +332,21 @@ async fn the_client_speaks_of_pull_requests() {
     let new = NewPull { session: Some("my-app-one".into()), ..NewPull::default() };
     let opened = client.open_pull(&new).await.unwrap();
     assert_eq!(opened.pull.id, "my-app!1");
-    let meant = ItemName { name: "agent/my-app-one", project: Some("my-app") };
-    assert_eq!(client.pull(meant).await.unwrap().pull.number, 1);
+    let meant = ItemName { project: Some("my-app".into()), ..ItemName::from("agent/my-app-one") };
+    assert_eq!(client.pull(&meant).await.unwrap().pull.number, 1);
     let edit = PullEdit { title: Some("New".into()), ..PullEdit::default() };
-    assert_eq!(client.edit_pull("1", &edit).await.unwrap().pull.title, "New");
-    assert!(!client.pull_diff("!1", None).await.unwrap().cut);
+    assert_eq!(client.edit_pull(&"1".into(), &edit).await.unwrap().pull.title, "New");
+    assert!(!client.pull_diff(&"!1".into(), None).await.unwrap().cut);
     let comment = NewComment { body: "hm".into(), ..NewComment::default() };
-    let thread = client.comment_on_pull("1", &comment).await.unwrap().thread;
-    let comment = client.pull("1").await.unwrap().threads[0].comments[0].id.clone();
-    let edited = client.edit_comment("1", &comment, "well").await.unwrap();
+    let thread = client.comment_on_pull(&"1".into(), &comment).await.unwrap().thread;
+    let comment = client.pull(&"1".into()).await.unwrap().threads[0].comments[0].id.clone();
+    let edited = client.edit_comment(&"1".into(), &comment, "well").await.unwrap();
     assert_eq!(edited.threads[0].comments[0].body, "well");
-    assert!(client.resolve_thread("1", &thread, true).await.unwrap().threads[0].resolved);
+    assert!(client.resolve_thread(&"1".into(), &thread, true).await.unwrap().threads[0].resolved);
     let review = NewReview::new(ReviewChoice::Approve);
-    client.review_pull("1", &review).await.unwrap();
-    assert_eq!(client.claim_pull("1", None).await.unwrap().pull.session, None);
-    assert!(client.start_reviewer("1", &ReviewerWish::default()).await.unwrap().created);
+    client.review_pull(&"1".into(), &review).await.unwrap();
+    assert_eq!(client.claim_pull(&"1".into(), None).await.unwrap().pull.session, None);
+    assert!(client.start_reviewer(&"1".into(), &ReviewerWish::default()).await.unwrap().created);
     let wanted = PullQuery { state: Some(PullStateFilter::All), limit: Some(5), ..PullQuery::default() };
     let listed = client.pulls(&wanted).await.unwrap();
     assert_eq!(
@@ -354,7 +354,7 @@ async fn the_client_speaks_of_pull_requests() {
         PullReview::Commented,
         "nobody approves what they have opened themselves"
     );
-    assert_eq!(client.merge_pull("1", &MergeWish::default()).await.unwrap().commit, "m1");
+    assert_eq!(client.merge_pull(&"1".into(), &MergeWish::default()).await.unwrap().commit, "m1");
     drop(client);
     house.end().await;
     running.finished().await;
