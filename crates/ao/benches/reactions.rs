@@ -64,7 +64,7 @@ fn comment(fleet: &Fleet) -> bool {
             line: Some(1),
             ..NewComment::default()
         };
-        client.comment_on_pull(member.pull.as_str(), &comment).await.unwrap();
+        client.comment_on_pull(&member.pull.as_str().into(), &comment).await.unwrap();
         began
     })
 }

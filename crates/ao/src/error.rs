@@ -123,6 +123,14 @@ impl CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new() }
     }
 
+    pub(crate) fn user(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+        CommandError::new(FailureKind::User, error)
+    }
+
+    pub(crate) fn config(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+        CommandError::new(FailureKind::Config, error)
+    }
+
     pub(crate) fn environment(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
         CommandError::new(FailureKind::Environment, error)
     }
@@ -243,7 +251,7 @@ impl From<ClientError> for CommandError {
                 .hint("`ao start` replaces a daemon of another version; agents keep running meanwhile"),
             ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
-            ClientError::BadRequest { .. } => CommandError::new(FailureKind::User, err),
+            ClientError::BadRequest { .. } => CommandError::user(err),
         }
     }
 }
@@ -327,7 +335,7 @@ impl From<EngineError> for CommandError {
 impl From<AskError> for CommandError {
     fn from(err: AskError) -> CommandError {
         match err {
-            AskError::Refused(refusal) => CommandError::new(FailureKind::User, refusal),
+            AskError::Refused(refusal) => CommandError::user(refusal),
             AskError::NotStored(err) => err.into(),
             AskError::Stopped => CommandError::environment(err),
         }
@@ -337,7 +345,7 @@ impl From<AskError> for CommandError {
 /// The error includes its place and the fix.
 impl From<ao_config::ConfigError> for CommandError {
     fn from(err: ao_config::ConfigError) -> CommandError {
-        CommandError::new(FailureKind::Config, err)
+        CommandError::config(err)
     }
 }
 
@@ -390,7 +398,7 @@ impl From<CloneError> for CommandError {
 
 impl From<HasSecret> for CommandError {
     fn from(err: HasSecret) -> CommandError {
-        CommandError::new(FailureKind::User, err)
+        CommandError::user(err)
             .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
             .hint("other users could have read it in the list of processes; replace it by a new one")
     }

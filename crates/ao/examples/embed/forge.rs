@@ -7,10 +7,7 @@ use ao::ao_core::pull::{
     AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullState,
 };
 use ao::ao_core::{Commit, ProjectId, PullId};
-use ao::ao_ports::{
-    BaseView, Clock, LookHint, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmChecks, ScmError,
-    ScmReviews, TestOrder, TestOutcome, Webhook,
-};
+use ao::ao_ports::{BaseView, Clock, NewPull, Scm, ScmError};
 use ao::clock::SystemClock;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -86,18 +83,6 @@ impl Memory {
 
 #[async_trait]
 impl Scm for Memory {
-    fn merge_abilities(&self) -> MergeAbilities {
-        MergeAbilities::NONE
-    }
-
-    fn reviews(&self) -> Option<&dyn ScmReviews> {
-        None
-    }
-
-    fn checks(&self) -> Option<&dyn ScmChecks> {
-        None
-    }
-
     async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
         let mut open = self.open.lock().expect("nobody panics while noting");
         let known = open.iter().position(|known| known.head_branch == new.head_branch);
@@ -137,17 +122,5 @@ impl Scm for Memory {
         _: usize,
     ) -> Result<Option<Vec<u8>>, ScmError> {
         Ok(None)
-    }
-
-    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
-        Err(ScmError::Failed("this forge tests no merges".into()))
-    }
-
-    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        Err(ScmError::Failed("this forge merges nothing".into()))
-    }
-
-    async fn webhook(&self, _: &Webhook) -> Result<Vec<LookHint>, ScmError> {
-        Err(ScmError::BadWebhook { why: "this forge calls nobody".into() })
     }
 }

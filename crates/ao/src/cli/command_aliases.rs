@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// An unknown command, the commands that it may be typed below, and the command to use instead. Words in capitals are
@@ -71,7 +71,7 @@ const OTHER_NAMES: &[(&str, &[&str], &str)] = &[
 pub(crate) fn meant(err: &clap::Error, args: &[OsString], known: &clap::Command) -> Option<CommandError> {
     let (typed, command) = other_name(err, args, known)?;
     let error = format!("there is no command `ao {typed}`");
-    Some(CommandError::new(FailureKind::Config, error).hint(format!("use `{command}`")))
+    Some(CommandError::config(error).hint(format!("use `{command}`")))
 }
 
 /// Returns the command as typed, and the one to use instead.

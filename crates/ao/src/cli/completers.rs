@@ -21,18 +21,15 @@ const MOST: usize = 100;
 
 /// Completes names of sessions.
 pub(crate) fn sessions() -> ArgValueCompleter {
-    ArgValueCompleter::new(|typed: &OsStr| {
-        named(typed, async |client| {
-            let sessions = client.sessions().await?.sessions;
-            // A shell only accepts candidates with the typed prefix, so offer the name that has it.
-            let typed = typed.to_str().unwrap_or_default().to_owned();
-            let told = |session: ao_api::Session| {
-                let help = plain(&format!("{}: {}", session.status.state, session.title));
-                let fits = handle(&session).all().into_iter().find(|name| name.starts_with(&typed))?;
-                Some((fits, help))
-            };
-            Ok(sessions.into_iter().filter_map(told).collect())
-        })
+    named(async |client, typed| {
+        let sessions = client.sessions().await?.sessions;
+        // A shell only accepts candidates with the typed prefix, so offer the name that has it.
+        let told = |session: ao_api::Session| {
+            let help = plain(&format!("{}: {}", session.status.state, session.title));
+            let fits = handle(&session).all().into_iter().find(|name| name.starts_with(&typed))?;
+            Some((fits, help))
+        };
+        Ok(sessions.into_iter().filter_map(told).collect())
     })
 }
 
@@ -50,45 +47,39 @@ fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
 
 /// Completes open pull requests: by number, or with their project if there are several.
 pub(crate) fn pulls() -> ArgValueCompleter {
-    ArgValueCompleter::new(|typed: &OsStr| {
-        named(typed, async |client| {
-            let query =
-                PullQuery { state: Some(PullStateFilter::Open), limit: Some(MOST), ..PullQuery::default() };
-            let pulls = client.pulls(&query).await?.pulls;
-            let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-            let told = |pull: ao_api::Pull| {
-                let name = if one { pull.number.to_string() } else { pull.id };
-                (name, plain(&pull.title))
-            };
-            Ok(pulls.into_iter().map(told).collect())
-        })
+    named(async |client, _| {
+        let query =
+            PullQuery { state: Some(PullStateFilter::Open), limit: Some(MOST), ..PullQuery::default() };
+        let pulls = client.pulls(&query).await?.pulls;
+        let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+        let told = |pull: ao_api::Pull| {
+            let name = if one { pull.number.to_string() } else { pull.id };
+            (name, plain(&pull.title))
+        };
+        Ok(pulls.into_iter().map(told).collect())
     })
 }
 
 /// Completes issues, including closed ones, which can be reopened.
 pub(crate) fn issues() -> ArgValueCompleter {
-    ArgValueCompleter::new(|typed: &OsStr| {
-        named(typed, async |client| {
-            let query =
-                IssueQuery { state: Some(IssueStateFilter::All), limit: Some(MOST), ..IssueQuery::default() };
-            let issues = client.issues(&query).await?.issues;
-            let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
-            let told = |issue: ao_api::Issue| {
-                let name = if one { issue.key } else { issue.id };
-                (name, plain(&format!("{}: {}", issue.state, issue.title)))
-            };
-            Ok(issues.into_iter().map(told).collect())
-        })
+    named(async |client, _| {
+        let query =
+            IssueQuery { state: Some(IssueStateFilter::All), limit: Some(MOST), ..IssueQuery::default() };
+        let issues = client.issues(&query).await?.issues;
+        let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+        let told = |issue: ao_api::Issue| {
+            let name = if one { issue.key } else { issue.id };
+            (name, plain(&format!("{}: {}", issue.state, issue.title)))
+        };
+        Ok(issues.into_iter().map(told).collect())
     })
 }
 
 /// Completes names of projects.
 pub(crate) fn projects() -> ArgValueCompleter {
-    ArgValueCompleter::new(|typed: &OsStr| {
-        named(typed, async |client| {
-            let projects = client.projects().await?.projects;
-            Ok(projects.into_iter().map(|project| (project.id, project.path)).collect())
-        })
+    named(async |client, _| {
+        let projects = client.projects().await?.projects;
+        Ok(projects.into_iter().map(|project| (project.id, project.path)).collect())
     })
 }
 
@@ -103,15 +94,17 @@ pub(crate) fn config_keys() -> ArgValueCompleter {
     })
 }
 
-/// Returns the names with the typed prefix, each with a description.
-fn named<F>(typed: &OsStr, ask: impl FnOnce(Client) -> F) -> Vec<CompletionCandidate>
+/// Completes names with the typed prefix, each with a description.
+fn named<F>(ask: impl Fn(Client, String) -> F + Send + Sync + 'static) -> ArgValueCompleter
 where
     F: Future<Output = Result<Vec<(String, String)>, ClientError>>,
 {
-    let Some(typed) = typed.to_str() else { return vec![] };
-    let names = known(ask).unwrap_or_default();
-    let fits = names.into_iter().filter(|(name, _)| name.starts_with(typed));
-    fits.map(|(name, help)| CompletionCandidate::new(name).help(Some(help.into()))).collect()
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let Some(typed) = typed.to_str() else { return vec![] };
+        let names = known(|client| ask(client, typed.to_owned())).unwrap_or_default();
+        let fits = names.into_iter().filter(|(name, _)| name.starts_with(typed));
+        fits.map(|(name, help)| CompletionCandidate::new(name).help(Some(help.into()))).collect()
+    })
 }
 
 /// Asks the daemon. Errors are ignored: a key press is no time to report them.

@@ -85,7 +85,16 @@ impl Context {
         Ok(if self.json() { ui::raw(reply.json()) } else { show() }?)
     }
 
-    /// Runs a future, mostly a call to the daemon.
+    /// Calls the daemon.
+    pub(crate) fn call<T>(
+        &self,
+        work: impl AsyncFnOnce(&Client) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
+        let client = self.client()?;
+        self.wait_for(work(&client))
+    }
+
+    /// Runs a future to its end.
     pub(crate) fn wait_for<T>(
         &self,
         work: impl Future<Output = Result<T, CommandError>>,
@@ -102,7 +111,7 @@ fn run_to_end(work: Pin<&mut dyn Future<Output = ()>>) -> Result<(), CommandErro
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|err| CommandError::new(FailureKind::Environment, err))?;
+        .map_err(CommandError::environment)?;
     runtime.block_on(work);
     Ok(())
 }

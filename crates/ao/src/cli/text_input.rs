@@ -1,11 +1,11 @@
 //! Longer texts from the user: on the command line, in a file, on stdin, or in an editor.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// The text below a title.
@@ -32,35 +32,33 @@ impl BodyArgs {
 
 /// Returns a text as typed; `-` reads it from stdin.
 pub(crate) fn text_or_stdin(text: &str) -> Result<String, CommandError> {
-    if text == "-" { stdin() } else { Ok(text.to_owned()) }
+    if text == "-" { stdin("text") } else { Ok(text.to_owned()) }
 }
 
 /// Like [`text_or_stdin`], but refuses an empty text.
 pub(crate) fn require_text(text: &str) -> Result<String, CommandError> {
     let text = text_or_stdin(text)?;
     match text.trim().is_empty() {
-        true => Err(CommandError::new(FailureKind::User, "the text is empty, so nothing was sent")),
+        true => Err(CommandError::user("the text is empty, so nothing was sent")),
         false => Ok(text),
     }
 }
 
 pub(crate) fn file_or_stdin(file: &Utf8Path) -> Result<String, CommandError> {
-    if file == "-" {
-        return stdin();
-    }
-    std::fs::read_to_string(file)
-        .map_err(|err| CommandError::new(FailureKind::User, format!("`{file}` cannot be read: {err}")))
+    if file == "-" { stdin("text") } else { self::file(file) }
 }
 
-fn stdin() -> Result<String, CommandError> {
+pub(crate) fn file(file: &Utf8Path) -> Result<String, CommandError> {
+    std::fs::read_to_string(file).map_err(|err| CommandError::user(format!("`{file}` cannot be read: {err}")))
+}
+
+/// Reads stdin. At a terminal, asks for the text, which the user knows by this word.
+pub(crate) fn stdin(what: &str) -> Result<String, CommandError> {
     if std::io::stdin().is_terminal() {
-        ui::note("type the text; Ctrl-D ends it");
+        ui::note(format_args!("type the {what}; Ctrl-D ends it"));
     }
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|err| CommandError::new(FailureKind::User, format!("stdin cannot be read: {err}")))?;
-    Ok(text)
+    std::io::read_to_string(std::io::stdin())
+        .map_err(|err| CommandError::user(format!("stdin cannot be read: {err}")))
 }
 
 /// A title with a text, as edited: the title in the first line, then an empty line, then the text.
@@ -87,10 +85,7 @@ impl TitledText {
     pub(crate) fn edited(&self) -> Result<Option<TitledText>, CommandError> {
         let text = edit(&self.to_text())?;
         let form = TitledText::parse(&text).ok_or_else(|| {
-            CommandError::new(
-                FailureKind::User,
-                "the first line must be the title, but it is empty; nothing was changed",
-            )
+            CommandError::user("the first line must be the title, but it is empty; nothing was changed")
         })?;
         let same = TitledText::parse(&self.to_text()).as_ref() == Some(&form);
         Ok((!same).then_some(form))
@@ -127,9 +122,7 @@ fn edit(text: &str) -> Result<String, CommandError> {
         .map_err(failed)?;
     if !status.success() {
         let error = format!("the editor `{editor}` failed ({status}), so nothing was changed");
-        return Err(
-            CommandError::new(FailureKind::User, error).hint("set VISUAL or EDITOR to use another editor")
-        );
+        return Err(CommandError::user(error).hint("set VISUAL or EDITOR to use another editor"));
     }
     std::fs::read_to_string(file.path()).map_err(failed)
 }

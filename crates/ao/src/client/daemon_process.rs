@@ -113,7 +113,7 @@ pub(crate) async fn ensure(
     });
     word.await.map_err(|err| CommandError::new(FailureKind::Bug, err))??;
     drop(turn);
-    let daemon = client.get("/api/daemon").await?;
+    let daemon = client.daemon().await?;
     Ok(RunningDaemon { client, daemon, how })
 }
 
@@ -148,7 +148,7 @@ fn port_of(daemon: &Daemon) -> Option<u16> {
 
 /// Returns the running daemon, if one answers.
 pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, ClientError> {
-    match client.get("/api/daemon").await {
+    match client.daemon().await {
         Ok(daemon) => Ok(Some(daemon)),
         Err(err) if err.is_absence() => Ok(None),
         Err(err) => Err(err),
@@ -189,7 +189,7 @@ fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
 
 /// Stops the daemon and waits for its exit. Its agents keep running. Returns its response.
 pub(crate) async fn stop(client: &Client) -> Result<Stopping, ClientError> {
-    let stopping: Stopping = client.post("/api/daemon/stop", &serde_json::json!({})).await?;
+    let stopping = client.stop_daemon().await?;
     let until = Instant::now() + GOES;
     // The log is closed last, and a new daemon can open it only then.
     while is_alive(stopping.pid) && Instant::now() < until {
@@ -279,7 +279,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     // it.
     command.current_dir("/").env_remove("AO_CONFIG").process_group(0);
     // Agents' processes are found and ended by these variables. A daemon is never one of them.
-    for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL", "AO_ERRAND"] {
+    for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL", "AO_JOB"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);

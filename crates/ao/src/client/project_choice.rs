@@ -122,7 +122,7 @@ fn no_project_here(projects: &[Project]) -> CommandError {
     let what = format!("`{}` is not inside a project, so name one", here.display());
     let list: Vec<String> =
         projects.iter().map(|project| format!("`{}` ({})", project.id, project.path)).collect();
-    let error = CommandError::new(FailureKind::User, what)
+    let error = CommandError::user(what)
         .hint(format!("projects: {}; pass `--project`, or run this in its folder", list.join(", ")));
     match here.ancestors().any(|folder| folder.join(".git").exists()) {
         true => error.hint("`ao start` registers this repository as a project"),

@@ -50,11 +50,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 /// Registers the repository's own file with the daemon.
 fn register_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.project.is_some() {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("the repository has a configuration of its own: `{file}`"),
-        )
-        .hint("the name of the project is set there; leave out `--project`, or change it there"));
+        return Err(CommandError::user(format!("the repository has a configuration of its own: `{file}`"))
+            .hint("the name of the project is set there; leave out `--project`, or change it there"));
     }
     let added = registered(file, cx).map_err(|err| match err.kind() {
         FailureKind::NoDaemon => CommandError::new(FailureKind::NoDaemon, err.to_plain()).hint(format!(
@@ -72,9 +69,8 @@ fn register_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), Comma
 
 /// Registers the projects of a file with the running daemon.
 fn registered(file: &Utf8Path, cx: &Context) -> Result<Projects, CommandError> {
-    let client = cx.client()?;
     let wish = NewProject { config: file.to_string() };
-    cx.wait_for(async { Ok(client.post::<Projects>("/api/projects", &wish).await?) })
+    cx.call(async |client| Ok(client.post::<Projects>("/api/projects", &wish).await?))
 }
 
 fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError> {
@@ -93,10 +89,10 @@ fn add(
 ) -> Result<(), CommandError> {
     if let Some(known) = known_as(loaded, repository) {
         if args.project.as_deref().is_some_and(|wanted| wanted != known) {
-            return Err(CommandError::new(
-                FailureKind::User,
-                format!("`{}` is the project `{known}` already", repository.root),
-            ));
+            return Err(CommandError::user(format!(
+                "`{}` is the project `{known}` already",
+                repository.root
+            )));
         }
         return print_result(
             &format!("{} is the project {known} already", repository.root),
@@ -108,11 +104,8 @@ fn add(
     }
     let name = args.project.as_deref().unwrap_or(&repository.name);
     if let Some(other) = loaded.config.projects.get(name) {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("there is a project `{name}` already, in `{}`", other.path),
-        )
-        .hint(format!("choose another name: `ao add-project {} --project {name}-2`", args.path)));
+        return Err(CommandError::user(format!("there is a project `{name}` already, in `{}`", other.path))
+            .hint(format!("choose another name: `ao add-project {} --project {name}-2`", args.path)));
     }
     let path = written_path(&repository.root, change);
     let mut fields = vec![("path", path.as_str()), ("defaultBranch", &repository.default_branch)];
@@ -184,12 +177,9 @@ fn print_result(
 
 /// Returns true if the running daemon knows a project, or if none runs.
 fn is_looked_after(name: &str, cx: &Context) -> Result<bool, CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        match client.projects().await {
-            Ok(projects) => Ok(projects.projects.iter().any(|project| project.id == name)),
-            Err(err) if err.is_absence() => Ok(true),
-            Err(err) => Err(err.into()),
-        }
+    cx.call(async |client| match client.projects().await {
+        Ok(projects) => Ok(projects.projects.iter().any(|project| project.id == name)),
+        Err(err) if err.is_absence() => Ok(true),
+        Err(err) => Err(err.into()),
     })
 }

@@ -24,8 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let mut list = cx.wait_for(async { Ok(client.advice(args.project.as_deref()).await?) })?;
+    let mut list = cx.call(async |client| Ok(client.advice(args.project.as_deref()).await?))?;
     list.advice.truncate(args.limit.unwrap_or(usize::MAX));
     cx.print(&list, || ui::line(show::advice(&list, Canvas::here()).trim_end()))
 }

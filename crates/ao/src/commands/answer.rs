@@ -6,7 +6,7 @@ use super::print_state;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::plain;
 use crate::ui;
 
@@ -37,11 +37,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         let question = match args.question {
             Some(number) => number,
-            None => open_question(&find_session(&client, &args.session).await?, cx)?,
+            None => open_question(&find_session(client, &args.session).await?, cx)?,
         };
         print_state(&client.answer(&args.session, question, &args.answer).await?, cx)
     })
@@ -51,16 +50,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
     let name = &session.name;
     let (Some(question), Some(number)) = (&session.status.question, session.status.question_number) else {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("the session `{name}` has no open question"),
-        )
-        .hint(format!("`ao explain {name}` shows what it is doing")));
+        return Err(CommandError::user(format!("the session `{name}` has no open question"))
+            .hint(format!("`ao explain {name}` shows what it is doing")));
     };
     if session.status.asks.len() > 1 {
         let asks = session.status.asks.iter().map(|ask| format!("{}: {}", ask.number, plain(&ask.title)));
         let open = format!("`{name}` asks several questions:\n  {}", asks.collect::<Vec<_>>().join("\n  "));
-        return Err(CommandError::new(FailureKind::User, open)
+        return Err(CommandError::user(open)
             .hint(format!("`ao answer {name} … --question {number}` answers one of them")));
     }
     let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
@@ -69,7 +65,7 @@ fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
             "the question of `{name}` has just changed; it now asks, as question {number}: {}",
             plain(question)
         );
-        return Err(CommandError::new(FailureKind::User, changed)
+        return Err(CommandError::user(changed)
             .hint(format!("read it, and then `ao answer {name} … --question {number}`")));
     }
     if !cx.json() {

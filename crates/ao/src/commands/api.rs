@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read, Write};
 use ao_api::client::{Client, ClientError, Method};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Call the daemon's HTTP API as yourself
 ///
@@ -30,8 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let body = args.data.as_deref().map(body).transpose()?;
-    let client = cx.client()?;
-    cx.wait_for(call(&client, args.method.clone(), &full(&args.path), body))
+    cx.call(async |client| call(client, args.method.clone(), &full(&args.path), body).await)
 }
 
 async fn call(
@@ -89,7 +88,7 @@ fn full(typed: &str) -> String {
 
 fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     let unread = |from: &str, err: std::io::Error| {
-        CommandError::new(FailureKind::User, format!("the body cannot be read from {from}: {err}"))
+        CommandError::user(format!("the body cannot be read from {from}: {err}"))
     };
     let bytes = match data.strip_prefix('@') {
         Some(file) => std::fs::read(file).map_err(|err| unread(&format!("`{file}`"), err))?,
@@ -102,7 +101,7 @@ fn body(data: &str) -> Result<Vec<u8>, CommandError> {
     };
     // Checked here, so that the error can refer to what was typed.
     serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
-        .map_err(|err| CommandError::new(FailureKind::User, format!("the body is not valid JSON: {err}")))?;
+        .map_err(|err| CommandError::user(format!("the body is not valid JSON: {err}")))?;
     Ok(bytes)
 }
 

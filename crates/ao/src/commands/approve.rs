@@ -33,40 +33,37 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
+    cx.call(async |client| {
+        let pull = client.pull(&args.which.named(client).await?).await?.pull;
         let head = pinned(args.head.as_deref(), &pull.head);
         let (key, head_read) = (Some(retry::key()), Some(head.clone()));
         let review = NewReview { head: head_read, key, ..NewReview::new(ReviewChoice::Approve) };
-        let named = ItemName::from(&pull.id);
-        CallRetry::default().call(async || client.review_pull(named, &review).await).await?;
-        let landed = landed(&client, &pull, head).await?;
-        if cx.json() {
-            return Ok(ui::json(&landed)?);
-        }
-        let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
-        Ok(ui::line(format_args!(
-            "{title}{id}{title:#} is approved and merged into {base}: {}",
-            show::plain(&pull.title)
-        ))?)
+        let named = ItemName::from(pull.id.as_str());
+        CallRetry::default().call(async || client.review_pull(&named, &review).await).await?;
+        let landed = landed(client, &pull, head).await?;
+        cx.print(&landed, || {
+            let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
+            ui::line(format_args!(
+                "{title}{id}{title:#} is approved and merged into {base}: {}",
+                show::plain(&pull.title)
+            ))
+        })
     })
 }
 
 /// Merges it once its checks have ended, also if the base has just moved. Where approved changes are merged
 /// automatically, that may happen first.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
-    let named = ItemName::from(&pull.id);
+    let named = ItemName::from(pull.id.as_str());
     let wish = MergeWish { head: Some(head), ..MergeWish::default() };
     let mut told = false;
     loop {
-        let err = match client.merge_pull(named, &wish).reply().await {
+        let err = match client.merge_pull(&named, &wish).reply().await {
             Ok(done) => return Ok(done.value.pull.pull),
             Err(err @ ClientError::Refused(_)) => err,
             Err(err) => return Err(err.into()),
         };
-        let now = client.pull(named).await?.pull;
+        let now = client.pull(&named).await?.pull;
         match (now.state, now.checks) {
             (PullStatus::Merged, _) => return Ok(now),
             (PullStatus::Open, PullChecks::Pending) => {}

@@ -13,7 +13,7 @@ use self::view::{AttachedView, LeaveReason};
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::find_session;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// Attach to the terminal of a session
@@ -39,14 +39,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CommandError::new(FailureKind::User, "`ao attach` needs a terminal")
+        return Err(CommandError::user("`ao attach` needs a terminal")
             .hint(format!("`ao logs -f {}` follows the agent's output", args.session)));
     }
-    let client = cx.client()?;
-    let (name, left) = cx.wait_for(async {
-        let session = find_session(&client, &args.session).await?;
+    let (name, left) = cx.call(async |client| {
+        let session = find_session(client, &args.session).await?;
         let name = session.name.clone();
-        let mut room = AttachedView::enter(client, session, args.read_only, args.detach_keys.clone()).await?;
+        let mut room =
+            AttachedView::enter(client.clone(), session, args.read_only, args.detach_keys.clone()).await?;
         let left = room.stay().await;
         room.leave().await;
         Ok((name, left?))

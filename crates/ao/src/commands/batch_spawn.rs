@@ -33,12 +33,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         // Resolve all of them before the first one is started.
         let mut projects = BTreeMap::new();
         for issue in &args.issues {
-            let project = project_of_issue(&client, issue, args.project.as_deref()).await?;
+            let project = project_of_issue(client, issue, args.project.as_deref()).await?;
             projects.insert(issue.as_str(), project);
         }
         let (mut failed, mut unknown, mut seen) = (0, 0, BTreeSet::new());

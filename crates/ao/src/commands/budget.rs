@@ -18,7 +18,6 @@ use crate::{show, ui};
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let budgets = cx.wait_for(async { Ok(client.budgets().await?) })?;
+    let budgets = cx.call(async |client| Ok(client.budgets().await?))?;
     cx.print(&budgets, || ui::line(show::budgets(&budgets, Canvas::here()).trim_end()))
 }

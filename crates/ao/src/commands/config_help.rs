@@ -65,13 +65,12 @@ fn is_below(path: &str, parent: &str) -> bool {
 }
 
 fn list(keys: &[&ConfigKey], cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::json(&json!({ "keys": keys.iter().map(|key| shown(key)).collect::<Vec<_>>() }))?);
-    }
-    for key in keys {
-        brief(key)?;
-    }
-    Ok(())
+    cx.print(&json!({ "keys": keys.iter().map(|key| shown(key)).collect::<Vec<_>>() }), || {
+        for key in keys {
+            brief(key)?;
+        }
+        Ok(())
+    })
 }
 
 fn one(key: &ConfigKey, below: &[&ConfigKey], wanted: &str, cx: &Context) -> Result<(), CommandError> {

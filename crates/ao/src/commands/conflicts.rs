@@ -31,24 +31,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let project = cx.wait_for(project_id(&client, args.project.as_deref()))?;
+    let project = cx.call(async |client| project_id(client, args.project.as_deref()).await)?;
     if let (Some(a), Some(b)) = (&args.a, &args.b) {
-        let conflict = cx.wait_for(async { Ok(client.conflict(&project, a, b).await?) })?;
-        if cx.json() {
-            return Ok(ui::json(&conflict)?);
-        }
-        if conflict.files.is_empty() {
-            ui::note(format!(
-                "{} and {} merge as they are",
-                show::plain(&conflict.a),
-                show::plain(&conflict.b)
-            ));
-            return Ok(());
-        }
-        return Ok(ui::text(show::conflict(&conflict))?);
+        let conflict = cx.call(async |client| Ok(client.conflict(&project, a, b).await?))?;
+        return cx.print(&conflict, || {
+            if conflict.files.is_empty() {
+                let (a, b) = (show::plain(&conflict.a), show::plain(&conflict.b));
+                ui::note(format_args!("{a} and {b} merge as they are"));
+                return Ok(());
+            }
+            ui::text(show::conflict(&conflict))
+        });
     }
-    let conflicts = cx.wait_for(async { Ok(client.conflicts(&project).await?) })?;
+    let conflicts = cx.call(async |client| Ok(client.conflicts(&project).await?))?;
     if cx.json() {
         return Ok(ui::json(&conflicts)?);
     }

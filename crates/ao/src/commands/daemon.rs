@@ -138,7 +138,7 @@ async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
                 let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
                 if answers || tokio::time::Instant::now() >= until {
                     let what = format!("a daemon ({holder}) already uses `{path}`");
-                    return Err(CommandError::new(FailureKind::User, what)
+                    return Err(CommandError::user(what)
                         .hint("`ao status` shows it, and `ao stop` stops it; agents keep running"));
                 }
             }
@@ -322,9 +322,9 @@ impl From<ServerError> for CommandError {
             ServerError::PortInUse { .. } => CommandError::new(FailureKind::PortInUse, err).hint(
                 "`ao start --port 0` picks a free one; `ao config set port 3001` sets another one permanently",
             ),
-            ServerError::Remote { .. } => CommandError::new(FailureKind::Config, err)
+            ServerError::Remote { .. } => CommandError::config(err)
                 .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
-            ServerError::SocketInUse { .. } => CommandError::new(FailureKind::User, err)
+            ServerError::SocketInUse { .. } => CommandError::user(err)
                 .hint("`ao status` shows it, and `ao stop` stops it"),
             err => CommandError::environment(err),
         }

@@ -4,7 +4,7 @@ use ao_api::client::Client;
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::system::desktop;
 use crate::ui;
 
@@ -25,14 +25,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         let url = client.daemon().await?.url.ok_or_else(|| {
-            CommandError::new(FailureKind::Config, "the running daemon has no address for browsers").hint(
+            CommandError::config("the running daemon has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
         })?;
-        let address = address(&client, &url).await?;
+        let address = address(client, &url).await?;
         let opened =
             if args.no_open || !desktop::is_there() { None } else { Some(desktop::open(&address).await) };
         let is_open = matches!(opened, Some(Ok(())));

@@ -49,10 +49,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let data = data(&args.data)?;
-    let client = cx.client()?;
-    let taken = cx.wait_for(async {
+    let taken = cx.call(async |client| {
         let (session, pull) = (args.session.as_deref(), args.pr.as_deref());
-        let project_id = project_about(&client, session, pull, args.project.as_deref()).await?;
+        let project_id = project_about(client, session, pull, args.project.as_deref()).await?;
         let event = NewEvent {
             event: args.event.clone(),
             session: args.session.clone(),
@@ -65,15 +64,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         };
         Ok(client.emit(&event).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&taken)?);
-    }
-    let subject = plain(&taken.subject);
-    let over = if args.clear { "is over" } else { "is reported" };
-    ui::line(format_args!("{} on {subject} {over}", taken.event))?;
-    ui::text(render_steps(&taken.steps, Canvas::here()))?;
-    if taken.steps.is_empty() && !args.clear {
-        ui::note("the same event was reported before, so nothing more is done");
-    }
-    Ok(())
+    cx.print(&taken, || {
+        let over = if args.clear { "is over" } else { "is reported" };
+        ui::line(format_args!("{} on {} {over}", taken.event, plain(&taken.subject)))?;
+        ui::text(render_steps(&taken.steps, Canvas::here()))?;
+        if taken.steps.is_empty() && !args.clear {
+            ui::note("the same event was reported before, so nothing more is done");
+        }
+        Ok(())
+    })
 }

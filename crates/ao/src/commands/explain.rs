@@ -21,7 +21,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let explanation = cx.wait_for(async { Ok(client.explain(&args.session).await?) })?;
+    let explanation = cx.call(async |client| Ok(client.explain(&args.session).await?))?;
     cx.print(&explanation, || ui::text(show::explanation(&explanation, Canvas::here())))
 }

@@ -7,26 +7,22 @@ use clap::builder::PossibleValuesParser;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::project_choice::project_about;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
 
-/// List, test and read the output of hooks
-///
-/// Hooks are commands in the configuration (`hooks:`) that run on the way from a task to a merge, with a JSON
-/// document on stdin. A `before-…` hook can prevent the step by failing; the last line of its output is the reason.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// List, test and read the output of hooks
+    ///
+    /// Hooks are commands in the configuration (`hooks:`) that run on the way from a task to a merge, with a JSON
+    /// document on stdin. A `before-…` hook can prevent the step by failing; the last line of its output is the reason.
+    #[command(after_help = "Examples:
   ao hooks list
   ao hooks logs
-  ao hooks logs before-merge-err_12
+  ao hooks logs before-merge-job_12
   ao hooks test before-assign --session issue-42")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     #[command(alias = "ls")]
     List(HookListArgs) => list,
     Logs(HookLogsArgs) => logs,
@@ -48,7 +44,7 @@ struct HookListArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao hooks logs
-  ao hooks logs before-merge-err_12")]
+  ao hooks logs before-merge-job_12")]
 struct HookLogsArgs {
     /// The id of a log, or any unique part of it
     id: Option<String>,
@@ -74,20 +70,12 @@ struct HookTestArgs {
     project: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
-}
-
 fn list(args: &HookListArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let hooks = cx.wait_for(async { Ok(client.hooks(args.project.as_deref()).await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&hooks)?);
-    }
-    if hooks.hooks.is_empty() {
-        return Ok(ui::line("no hooks are configured; `hooks:` in the configuration adds some")?);
-    }
-    Ok(ui::text(listed(&hooks).draw(Canvas::here().width))?)
+    let hooks = cx.call(async |client| Ok(client.hooks(args.project.as_deref()).await?))?;
+    cx.print(&hooks, || match hooks.hooks.is_empty() {
+        true => ui::line("no hooks are configured; `hooks:` in the configuration adds some"),
+        false => ui::text(listed(&hooks).draw(Canvas::here().width)),
+    })
 }
 
 fn listed(hooks: &Hooks) -> TextTable {
@@ -104,22 +92,16 @@ fn listed(hooks: &Hooks) -> TextTable {
 }
 
 fn logs(args: &HookLogsArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
     if let Some(id) = &args.id {
-        let log = cx.wait_for(async { Ok(client.hook_log(id).await?) })?;
-        if cx.json() {
-            return Ok(ui::json(&log)?);
-        }
-        return Ok(ui::text(ao_core::text::sanitise(log.text.as_deref().unwrap_or_default()))?);
+        let log = cx.call(async |client| Ok(client.hook_log(id).await?))?;
+        let text = log.text.as_deref().unwrap_or_default();
+        return cx.print(&log, || ui::text(ao_core::text::sanitise(text)));
     }
-    let logs = cx.wait_for(async { Ok(client.hook_logs().await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&logs)?);
-    }
-    if logs.logs.is_empty() {
-        return Ok(ui::line("no hook has run yet")?);
-    }
-    Ok(ui::text(log_table(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
+    let logs = cx.call(async |client| Ok(client.hook_logs().await?))?;
+    cx.print(&logs, || match logs.logs.is_empty() {
+        true => ui::line("no hook has run yet"),
+        false => ui::text(log_table(&logs.logs, Canvas::here()).draw(Canvas::here().width)),
+    })
 }
 
 fn log_table(logs: &[HookLog], canvas: Canvas) -> TextTable {
@@ -137,19 +119,15 @@ fn log_table(logs: &[HookLog], canvas: Canvas) -> TextTable {
 }
 
 fn test(args: &HookTestArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let tested = cx.wait_for(async {
+    let tested = cx.call(async |client| {
         let project_id =
-            project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?;
+            project_about(client, args.session.as_deref(), None, args.project.as_deref()).await?;
         let test = HookTest { project_id, session: args.session.clone() };
         Ok(client.test_hook(&args.point, &test).await?)
     })?;
     if tested.results.is_empty() {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("no hook is configured at `{}`", args.point),
-        )
-        .hint("`ao hooks list` shows what is configured"));
+        return Err(CommandError::user(format!("no hook is configured at `{}`", args.point))
+            .hint("`ao hooks list` shows what is configured"));
     }
     if cx.json() {
         ui::json(&tested)?;
@@ -176,7 +154,7 @@ fn test(args: &HookTestArgs, cx: &Context) -> Result<(), CommandError> {
         0 => Ok(()),
         failed => {
             let of = ui::count(tested.results.len() as u64, "hook");
-            Err(CommandError::new(FailureKind::User, format!("{failed} of {of} failed")))
+            Err(CommandError::user(format!("{failed} of {of} failed")))
         }
     }
 }

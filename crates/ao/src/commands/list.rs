@@ -29,20 +29,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let Sessions { sessions, pulls, seq } = cx.wait_for(async { Ok(client.sessions().await?) })?;
+    let Sessions { sessions, pulls, seq } = cx.call(async |client| Ok(client.sessions().await?))?;
     let known = sessions.len();
-    let sessions: Vec<Session> = sessions.into_iter().filter(|session| args.wants(session)).collect();
-    if cx.json() {
-        return Ok(ui::json(&Sessions { sessions, pulls, seq })?);
-    }
-    if sessions.is_empty() {
-        ui::note(match known {
-            0 => "there are no sessions yet; `ao spawn ISSUE` starts one".to_owned(),
-            known => format!("no session matches; there are {known}"),
-        });
-    }
-    Ok(ui::text(show::list(&sessions, Canvas::here()))?)
+    let sessions = sessions.into_iter().filter(|session| args.wants(session)).collect();
+    let listed = Sessions { sessions, pulls, seq };
+    cx.print(&listed, || {
+        if listed.sessions.is_empty() {
+            ui::note(match known {
+                0 => "there are no sessions yet; `ao spawn ISSUE` starts one".to_owned(),
+                known => format!("no session matches; there are {known}"),
+            });
+        }
+        ui::text(show::list(&listed.sessions, Canvas::here()))
+    })
 }
 
 impl Args {

@@ -48,10 +48,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         if !args.setup {
-            return output(args, &client, cx).await;
+            return output(args, client, cx).await;
         }
         let log = client.setup_log(&args.session).await?;
         if log.is_empty() && !cx.json() {

@@ -38,11 +38,8 @@ pub(crate) fn run(args: &Args, _cx: &Context) -> Result<(), CommandError> {
     for word in &args.command {
         command =
             command.find_subcommand(word).filter(|command| is_for_people(command)).ok_or_else(|| {
-                CommandError::new(
-                    FailureKind::User,
-                    format!("there is no command `ao {}`", args.command.join(" ")),
-                )
-                .hint("`ao help` lists all")
+                CommandError::user(format!("there is no command `ao {}`", args.command.join(" ")))
+                    .hint("`ao help` lists all")
             })?;
     }
     let mut page = Vec::new();

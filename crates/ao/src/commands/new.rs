@@ -1,7 +1,6 @@
 //! `ao new`: starts a session from a title.
 
 use ao_api::NewSession;
-use ao_api::client::Client;
 
 use super::spawn;
 use crate::cli::completers;
@@ -81,18 +80,17 @@ impl SessionOptions {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client: Client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         let wish = NewSession {
             project_id: match &args.issue {
-                Some(issue) => project_of_issue(&client, issue, args.project.as_deref()).await?,
-                None => project(&client, args.project.as_deref()).await?,
+                Some(issue) => project_of_issue(client, issue, args.project.as_deref()).await?,
+                None => project(client, args.project.as_deref()).await?,
             },
             issue: args.issue.clone(),
             title: Some(args.title.clone()),
             name: args.name.clone(),
             ..args.how.wish()
         };
-        spawn::one(&client, &wish, cx).await
+        spawn::one(client, &wish, cx).await
     })
 }

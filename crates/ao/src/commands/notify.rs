@@ -4,25 +4,20 @@ use ao_api::{ChannelTest, NoticePriority, NotifyChannel, NotifyTest};
 
 use crate::cli::choice;
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::{Canvas, TableCell, TextTable};
 use crate::ui;
 
-/// List and test the channels for notices
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// List and test the channels for notices
+    #[command(after_help = "Examples:
   ao notify list
   ao notify test
   ao notify test slack desktop")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    List(NotifyListArgs),
-    Test(NotifyTestArgs),
+    List(NotifyListArgs) => list,
+    Test(NotifyTestArgs) => test,
 }
 
 /// List the channels, what is sent to each, and their state
@@ -52,35 +47,23 @@ struct NotifyTestArgs {
     level: Option<NoticePriority>,
 }
 
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    match &args.command {
-        Command::List(NotifyListArgs {}) => list(cx),
-        Command::Test(args) => test(args, cx),
-    }
-}
-
-fn list(cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let channels = cx.wait_for(async { Ok(client.notify_channels().await?) })?;
-    cx.print(&channels, || ui::text(listing(&channels).draw(Canvas::here().width)))?;
-    Ok(())
+fn list(_: &NotifyListArgs, cx: &Context) -> Result<(), CommandError> {
+    let channels = cx.call(async |client| Ok(client.notify_channels().await?))?;
+    cx.print(&channels, || ui::text(listing(&channels).draw(Canvas::here().width)))
 }
 
 fn test(args: &NotifyTestArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
     let test = NotifyTest { channels: args.channels.clone(), level: args.level };
-    let tests = cx.wait_for(async { Ok(client.test_notify(&test).await?) })?;
+    let tests = cx.call(async |client| Ok(client.test_notify(&test).await?))?;
     cx.print(&tests, || ui::text(table(&tests).draw(Canvas::here().width)))?;
     let failed = tests.iter().filter(|test| !test.delivered).count();
     match (tests.len(), failed) {
-        (0, _) => {
-            Err(CommandError::new(FailureKind::User, "no channel is configured, so notices go nowhere")
-                .hint("`ao config-help` shows how to add one under `notifiers`"))
-        }
+        (0, _) => Err(CommandError::user("no channel is configured, so notices go nowhere")
+            .hint("`ao config-help` shows how to add one under `notifiers`")),
         (_, 0) => Ok(()),
         (all, failed) => {
             let error = format!("{failed} of {} failed", ui::count(all as u64, "channel"));
-            Err(CommandError::new(FailureKind::User, error))
+            Err(CommandError::user(error))
         }
     }
 }

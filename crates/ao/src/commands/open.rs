@@ -28,15 +28,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let session = find_session(&client, &args.session).await?;
+    cx.call(async |client| {
+        let session = find_session(client, &args.session).await?;
         let name = &session.name;
         let Some(url) = client.daemon().await?.url else {
             ui::note("the daemon has no address for browsers; this shows its terminal here");
             return Ok(ui::line(format_args!("ao attach {name}"))?);
         };
-        let signed_in = dashboard::address(&client, &url).await?;
+        let signed_in = dashboard::address(client, &url).await?;
         let page = format!("{signed_in}&session={}", ao_api::segment(name));
         let opened = !args.print && desktop::is_there() && desktop::open(&page).await.is_ok();
         if cx.json() {

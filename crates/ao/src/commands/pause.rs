@@ -20,8 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         for session in &args.sessions {
             print_state(&client.pause(session).await?, cx)?;
         }

@@ -26,11 +26,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let plan = cx.wait_for(async { Ok(client.plan(args.project.as_deref()).await?) })?;
-    if cx.json() {
-        return Ok(ui::json(&plan)?);
-    }
-    let drawn = if args.mermaid { show::plan_graph(&plan) } else { show::plan(&plan, Canvas::here()) };
-    Ok(ui::line(drawn.trim_end())?)
+    let plan = cx.call(async |client| Ok(client.plan(args.project.as_deref()).await?))?;
+    cx.print(&plan, || {
+        let drawn = if args.mermaid { show::plan_graph(&plan) } else { show::plan(&plan, Canvas::here()) };
+        ui::line(drawn.trim_end())
+    })
 }

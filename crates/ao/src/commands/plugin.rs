@@ -4,7 +4,7 @@ use ao_config::catalog::{PluginInfo, PluginSlot};
 use ao_daemon::registry;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::{TableCell, TextTable};
 use crate::ui;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::Search { word } => {
             let found = found(word);
             if found.is_empty() {
-                return Err(CommandError::new(FailureKind::User, format!("no plugin matches `{word}`"))
+                return Err(CommandError::user(format!("no plugin matches `{word}`"))
                     .hint("`ao plugin list` shows all"));
             }
             list(&found, cx)
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn not_yet(what: String) -> CommandError {
-    CommandError::new(FailureKind::User, format!("{what}: plugins from elsewhere are not supported yet"))
+    CommandError::user(format!("{what}: plugins from elsewhere are not supported yet"))
         .hint("`ao plugin list` shows what is built in")
 }
 
@@ -88,9 +88,6 @@ fn found(word: &str) -> Vec<PluginInfo> {
 }
 
 fn list(plugins: &[PluginInfo], cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::json(&plugins)?);
-    }
     let mut table = TextTable::new(&["SLOT", "NAME", "NEEDS", "WHAT IT IS"]);
     for plugin in plugins {
         table.row([
@@ -100,5 +97,5 @@ fn list(plugins: &[PluginInfo], cx: &Context) -> Result<(), CommandError> {
             TableCell::new(&plugin.about),
         ]);
     }
-    Ok(ui::text(table.draw(ui::width()))?)
+    cx.print(&plugins, || ui::text(table.draw(ui::width())))
 }

@@ -34,11 +34,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let running = known.as_ref().and_then(|projects| projects.iter().find(|project| project.id == name));
     if let Some(project) = running.filter(|project| project.live_sessions > 0) {
         let sessions = ui::count(project.live_sessions.into(), "session");
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("`{name}` has {sessions} that have not ended yet"),
-        )
-        .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
+        return Err(CommandError::user(format!("`{name}` has {sessions} that have not ended yet"))
+            .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
     }
     // A configuration file in the repository is only forgotten, because it belongs to the repository; also one that
     // no longer exists and that only the daemon remembers.
@@ -56,30 +53,22 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// Returns the projects of the daemon, if one runs.
 fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        match client.projects().await {
-            Ok(known) => Ok(Some(known.projects)),
-            Err(err) if err.is_absence() => Ok(None),
-            Err(err) => Err(err.into()),
-        }
+    cx.call(async |client| match client.projects().await {
+        Ok(known) => Ok(Some(known.projects)),
+        Err(err) if err.is_absence() => Ok(None),
+        Err(err) => Err(err.into()),
     })
 }
 
 /// Returns true if the daemon could forget the project together with its file. It cannot if that file names other
 /// projects.
 fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        match client.forget_project(name).await {
-            Ok(()) => Ok(true),
-            Err(ClientError::Refused(problem))
-                if matches!(problem.word(), "configured" | "unknown-project") =>
-            {
-                Ok(false)
-            }
-            Err(err) => Err(err.into()),
+    cx.call(async |client| match client.forget_project(name).await {
+        Ok(()) => Ok(true),
+        Err(ClientError::Refused(problem)) if matches!(problem.word(), "configured" | "unknown-project") => {
+            Ok(false)
         }
+        Err(err) => Err(err.into()),
     })
 }
 

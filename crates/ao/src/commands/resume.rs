@@ -41,7 +41,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
     let limits = Resume {
         of: args.of,
         usd: args.usd,
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         turns: args.turns,
         seconds: args.time.map(|time| time.as_secs()),
     };
-    cx.wait_for(async { print_state(&client.resume(&args.session, &limits).await?, cx) })
+    cx.call(async |client| print_state(&client.resume(&args.session, &limits).await?, cx))
 }
 
 fn dollars(typed: &str) -> Result<f64, String> {

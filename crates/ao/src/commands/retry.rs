@@ -18,6 +18,5 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async { print_state(&client.retry(&args.session).await?, cx) })
+    cx.call(async |client| print_state(&client.retry(&args.session).await?, cx))
 }

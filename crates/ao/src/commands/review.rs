@@ -27,18 +27,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
     let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
-    let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        Ok(client.start_reviewer(args.which.named(project.as_deref()), &wish).reply().await?)
+    let answer = cx.call(async |client| {
+        Ok(client.start_reviewer(&args.which.named(client).await?, &wish).reply().await?)
     })?;
-    if cx.json() {
-        return Ok(ui::raw(answer.json())?);
-    }
-    let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
-    let does = if answer.value.created { "reviews" } else { "reviews already" };
-    ui::line(format_args!("{title}{name}{title:#} {does} {}", args.which.name()))?;
-    ui::note(format_args!("`ao attach {name}` shows its terminal; its findings become review threads"));
-    Ok(())
+    cx.print_reply(&answer, || {
+        let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
+        let does = if answer.value.created { "reviews" } else { "reviews already" };
+        ui::line(format_args!("{title}{name}{title:#} {does} {}", args.which.name()))?;
+        ui::note(format_args!("`ao attach {name}` shows its terminal; its findings become review threads"));
+        Ok(())
+    })
 }

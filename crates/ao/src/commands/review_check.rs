@@ -53,17 +53,15 @@ struct OpenReview {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let (looked_at, open) = cx.wait_for(look(args, &client))?;
-    if cx.json() {
-        return Ok(ui::json(&open)?);
-    }
-    if open.is_empty() {
-        let pulls = ui::count(looked_at.pulls as u64, "open pull request");
-        let sessions = ui::count(looked_at.sessions as u64, "session");
-        return Ok(ui::line(format_args!("there are no open reviews in {pulls} and {sessions}"))?);
-    }
-    Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
+    let (looked_at, open) = cx.call(async |client| look(args, client).await)?;
+    cx.print(&open, || {
+        if open.is_empty() {
+            let pulls = ui::count(looked_at.pulls as u64, "open pull request");
+            let sessions = ui::count(looked_at.sessions as u64, "session");
+            return ui::line(format_args!("there are no open reviews in {pulls} and {sessions}"));
+        }
+        ui::text(table(&open, Canvas::here()).draw(ui::width()))
+    })
 }
 
 /// The number of sessions and open pull requests that were checked.
@@ -135,7 +133,7 @@ async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
 
 /// Returns the open review items of a pull request, if there are any.
 async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, CommandError> {
-    let threads = client.pull(&pull.id).await?.threads;
+    let threads = client.pull(&pull.id.as_str().into()).await?.threads;
     let review = OpenReview {
         pull: pull.id.clone(),
         title: pull.title.clone(),

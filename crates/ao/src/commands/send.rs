@@ -1,6 +1,5 @@
 //! `ao send`: delivers a message and reports whether the agent has accepted it.
 
-use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
 use ao_api::client::Client;
@@ -9,7 +8,7 @@ use camino::Utf8PathBuf;
 use tokio::time::{Instant, sleep};
 
 use crate::cli::context::Context;
-use crate::cli::{completers, duration_arg};
+use crate::cli::{completers, duration_arg, text_input};
 use crate::client::retry::{CallRetry, KNOCK};
 use crate::client::{find_session, retry};
 use crate::error::{CommandError, FailureKind};
@@ -53,8 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let content = content(args)?;
-    let client = cx.client()?;
-    let sent = cx.wait_for(deliver(&client, args, content))?;
+    let sent = cx.call(async |client| deliver(client, args, content).await)?;
     if cx.json() {
         ui::json(&sent)?;
     }
@@ -127,22 +125,12 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
 
 fn content(args: &Args) -> Result<String, CommandError> {
     let content = match (&args.text, &args.file) {
-        (_, Some(file)) => std::fs::read_to_string(file)
-            .map_err(|err| CommandError::new(FailureKind::User, format!("`{file}` cannot be read: {err}")))?,
-        (Some(dash), None) if dash == "-" => {
-            if std::io::stdin().is_terminal() {
-                ui::note("type the message; Ctrl-D ends it");
-            }
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(|err| {
-                CommandError::new(FailureKind::User, format!("stdin cannot be read: {err}"))
-            })?;
-            text
-        }
+        (_, Some(file)) => text_input::file(file)?,
+        (Some(dash), None) if dash == "-" => text_input::stdin("message")?,
         (text, None) => text.clone().unwrap_or_default(),
     };
     if content.trim().is_empty() {
-        return Err(CommandError::new(FailureKind::User, "the message is empty, so nothing was sent"));
+        return Err(CommandError::user("the message is empty, so nothing was sent"));
     }
     Ok(content)
 }

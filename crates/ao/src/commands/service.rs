@@ -73,9 +73,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 impl ServiceManager {
     fn here() -> Result<ServiceManager, CommandError> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Utf8PathBuf::from);
-        let home = set("HOME").ok_or_else(|| {
-            CommandError::new(FailureKind::Config, "the folder of services is unknown: HOME is not set")
-        })?;
+        let home = set("HOME")
+            .ok_or_else(|| CommandError::config("the folder of services is unknown: HOME is not set"))?;
         if cfg!(target_os = "macos") {
             let file = home.join(format!("Library/LaunchAgents/{}.plist", launchd::LABEL));
             return Ok(ServiceManager { mac: true, file });
@@ -125,18 +124,15 @@ async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<
     let text = manager.text(&service);
     let there = std::fs::read_to_string(&manager.file).ok();
     if !force && there.as_ref().is_some_and(|there| !there.contains(MARK)) {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("`{}` was not written by ao", manager.file),
-        )
-        .hint("look at it, and overwrite it with `ao service install --force`"));
+        return Err(CommandError::user(format!("`{}` was not written by ao", manager.file))
+            .hint("look at it, and overwrite it with `ao service install --force`"));
     }
     let changed = there.as_ref() != Some(&text);
     if changed {
         write(&manager.file, &text)?;
     }
     // A second daemon would exit at once, and be restarted again and again.
-    let running = match cx.client()?.get::<ao_api::Daemon>("/api/daemon").await {
+    let running = match cx.client()?.daemon().await {
         Ok(_) => true,
         Err(err) => !err.is_absence(),
     };
@@ -181,11 +177,8 @@ async fn install(manager: &ServiceManager, force: bool, cx: &Context) -> Result<
 async fn uninstall(manager: &ServiceManager, cx: &Context) -> Result<(), CommandError> {
     let there = manager.file.symlink_metadata().is_ok();
     if there && std::fs::read_to_string(&manager.file).is_ok_and(|text| !text.contains(MARK)) {
-        return Err(CommandError::new(
-            FailureKind::User,
-            format!("`{}` was not written by ao", manager.file),
-        )
-        .hint("look at it, and remove it manually"));
+        return Err(CommandError::user(format!("`{}` was not written by ao", manager.file))
+            .hint("look at it, and remove it manually"));
     }
     if there && manager.answers().await {
         // It may have been stopped or disabled by hand already.

@@ -37,16 +37,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         let wish = NewSession {
-            project_id: project_of_issue(&client, &args.issue, args.project.as_deref()).await?,
+            project_id: project_of_issue(client, &args.issue, args.project.as_deref()).await?,
             issue: Some(args.issue.clone()),
             claim_pr: args.claim_pr,
             name: args.name.clone(),
             ..args.how.wish()
         };
-        one(&client, &wish, cx).await
+        one(client, &wish, cx).await
     })
 }
 
@@ -54,9 +53,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
     let spawned = client.spawn(wish).await?;
     if let Some(pull) = wish.claim_pr {
-        let name = pull.to_string();
-        let named = ItemName { name: &name, project: Some(&spawned.session.project_id) };
-        if client.pull(named).await.is_err() {
+        let project = Some(spawned.session.project_id.clone());
+        let named = ItemName { name: pull.to_string(), project };
+        if client.pull(&named).await.is_err() {
             ui::note(format_args!(
                 "the project's forge does not know pull request {pull}: only its commits were fetched from the remote"
             ));

@@ -145,8 +145,7 @@ async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
             force: args.force,
             ..NewSession::default()
         };
-        let spawned = started.joined.client.post("/api/sessions", &wish).await?;
-        started.sessions.push(spawned);
+        started.sessions.push(started.joined.client.spawn(&wish).await?);
     }
     Ok(started)
 }
@@ -200,7 +199,7 @@ fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
         "the repository's configuration does more than describe its project, so nothing was started: `{file}`\n  {}",
         said.join("\n  ")
     );
-    Err(CommandError::new(FailureKind::User, what)
+    Err(CommandError::user(what)
         .hint(format!("read it, then run `ao start {folder}`"))
         .hint("if you trust the repository, `--trust` accepts its configuration"))
 }
@@ -296,8 +295,7 @@ async fn orchestrate(started: &mut StartResult) -> Result<(), CommandError> {
         role: Some(AgentRole::Orchestrator),
         ..NewSession::default()
     };
-    let spawned: Result<Spawned, _> = started.joined.client.post("/api/sessions", &wish).await;
-    match spawned {
+    match started.joined.client.spawn(&wish).await {
         Ok(spawned) => started.orchestrator = Some(spawned.session),
         Err(err) => {
             let err = CommandError::from(err);

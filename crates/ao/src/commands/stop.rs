@@ -51,14 +51,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         if args.all {
-            return everything(&client, args, cx).await;
+            return everything(client, args, cx).await;
         }
         match args.sessions.is_empty() {
-            true => the_daemon(&client, cx).await,
-            false => several(&client, &args.sessions, args, cx).await,
+            true => the_daemon(client, cx).await,
+            false => several(client, &args.sessions, args, cx).await,
         }
     })
 }

@@ -21,8 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let (confirmed, trust) = cx.wait_for(async {
+    let (confirmed, trust) = cx.call(async |client| {
         let confirmed = client.trust_project(&args.project).await?;
         Ok((confirmed, client.repository_trust(&args.project).await?))
     })?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::completers;
 use crate::cli::context::Context;
 use crate::client::{daemon_process, find_session};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::{show, ui};
 
 /// Compare the recorded state with reality
@@ -45,8 +45,7 @@ struct StateDifference {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let report = cx.wait_for(compare(args, &client))?;
+    let report = cx.call(async |client| compare(args, client).await)?;
     if cx.json() {
         ui::json(&report)?;
     } else {
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         found => {
             let error =
                 format!("{} from the recorded state of {sessions}", ui::count(found as u64, "difference"));
-            Err(CommandError::new(FailureKind::User, error)
+            Err(CommandError::user(error)
                 .hint("`ao explain SESSION` shows the evidence; `ao doctor` checks the machine"))
         }
     }

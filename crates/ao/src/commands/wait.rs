@@ -48,14 +48,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let reached = cx.wait_for(async {
+    let reached = cx.call(async |client| {
         let mut last = None;
         let waiting = async {
             // Use the id from here on: a prefix may match another session later.
-            let id = find_session(&client, &args.session).await?.id;
-            event_watch::until(&client, Some(&id), async || {
-                let session = find_session(&client, &id).await?;
+            let id = find_session(client, &args.session).await?.id;
+            event_watch::until(client, Some(&id), async || {
+                let session = find_session(client, &id).await?;
                 let state = session.status.state;
                 let wanted = is_one_of(state, &args.states);
                 // A session without budget is not at rest, but needs a person to continue.
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
-    let error = CommandError::new(FailureKind::User, error);
+    let error = CommandError::user(error);
     Err(match reached.status.state {
         SessionState::Capped => {
             error.hint(format!("`ao resume {}` shows which limit it needs", reached.name))

@@ -19,7 +19,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let session = cx.wait_for(async { Ok(find_session(&client, &args.session).await?) })?;
+    let session = cx.call(async |client| Ok(find_session(client, &args.session).await?))?;
     cx.print(&session.status, || ui::line(show::why(&session.name, &session.status, Canvas::here())))
 }

@@ -28,7 +28,7 @@ impl ConfigEdit {
     /// Returns the project's file, or else the user's.
     pub(crate) fn of_main_file(cx: &Context) -> Result<ConfigEdit, CommandError> {
         ConfigEdit::of_found_file(cx)?.ok_or_else(|| {
-            CommandError::new(FailureKind::Config, "there is no configuration file here to change")
+            CommandError::config("there is no configuration file here to change")
                 .hint("write one with `ao init`, name one with `--config`, or use your own with `--user`")
         })
     }
@@ -47,10 +47,7 @@ impl ConfigEdit {
         let places = settings::places(cx)?;
         let mut layers = ao_config::find(&places)?;
         let file = places.user_file().ok_or_else(|| {
-            CommandError::new(
-                FailureKind::Config,
-                "the folder of your configuration is unknown: HOME is not set",
-            )
+            CommandError::config("the folder of your configuration is unknown: HOME is not set")
         })?;
         if !layers.iter().any(|layer| layer.path == file) {
             layers.insert(0, Layer { kind: LayerKind::User, path: file.clone() });
@@ -90,15 +87,13 @@ impl ConfigEdit {
         let after = edit(&before).map_err(|err| match err {
             // Loading the whole file reports this better, with the line itself.
             EditError::Malformed { .. } => {
-                self.check(&before).err().unwrap_or_else(|| CommandError::new(FailureKind::Config, err))
+                self.check(&before).err().unwrap_or_else(|| CommandError::config(err))
             }
             EditError::UnknownKey { .. } | EditError::BadPath(_) => {
                 CommandError::new(FailureKind::UnknownKey, err).hint("`ao config-help` lists all keys")
             }
-            EditError::Invalid { .. } => {
-                CommandError::new(FailureKind::Config, err).hint("the file was not changed")
-            }
-            err => CommandError::new(FailureKind::User, format!("`{}`: {err}", self.file)),
+            EditError::Invalid { .. } => CommandError::config(err).hint("the file was not changed"),
+            err => CommandError::user(format!("`{}`: {err}", self.file)),
         })?;
         if after == before {
             return Ok(false);
@@ -168,8 +163,7 @@ pub(crate) struct ReloadReport {
 
 /// Asks the running daemon, if there is one, to reload its configuration.
 pub(crate) fn reload_daemon(file: &Utf8Path, cx: &Context) -> Result<ReloadReport, CommandError> {
-    let client = cx.client()?;
-    let answer = cx.wait_for(async {
+    let answer = cx.call(async |client| {
         match client.post::<Reloaded>("/api/daemon/reload", &serde_json::json!({})).await {
             Ok(reloaded) => Ok(Some(reloaded)),
             Err(err) if err.is_absence() => Ok(None),

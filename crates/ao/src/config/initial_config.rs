@@ -15,7 +15,7 @@ use ao_scm::checks::ProposedCheck;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::check_offer;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::repository::GitRepository;
 use crate::{findings, program};
 
@@ -104,11 +104,9 @@ impl InitialConfig {
         };
         let project = wishes.project.clone().unwrap_or_else(|| repository.name.clone());
         if names::project_name(&project) != project {
-            return Err(CommandError::new(
-                FailureKind::Config,
-                format!("`{project}` cannot be the name of a project"),
-            )
-            .hint("a name has letters, digits, `-`, `_` and `.` only, and starts with a letter or digit"));
+            return Err(CommandError::config(format!("`{project}` cannot be the name of a project")).hint(
+                "a name has letters, digits, `-`, `_` and `.` only, and starts with a letter or digit",
+            ));
         }
         Ok(InitialConfig {
             project,
@@ -210,7 +208,7 @@ pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Res
 }
 
 fn already(file: &Utf8Path) -> CommandError {
-    CommandError::new(FailureKind::User, format!("there is a configuration already: `{file}`"))
+    CommandError::user(format!("there is a configuration already: `{file}`"))
         .hint("change it with `ao config set`, or overwrite it with `ao init --force`")
 }
 
@@ -230,5 +228,5 @@ fn known(slot: PluginSlot, wanted: &str) -> Result<String, CommandError> {
             format!("there is no {slot} `{wanted}`{meant}")
         }
     };
-    Err(CommandError::new(FailureKind::Config, what).hint(format!("there are {}", names.join(", "))))
+    Err(CommandError::config(what).hint(format!("there are {}", names.join(", "))))
 }

@@ -4,7 +4,7 @@ use ao_config::{Loaded, Places};
 use ao_daemon::registry;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Returns the places to look for files: this folder and those above, or the named file.
 pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
@@ -13,11 +13,8 @@ pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
         // The option takes precedence over the variable, and both mean the same.
         places.env.set("AO_CONFIG", file.as_str());
         if !file.starts_with("~/") && !places.cwd.join(file).is_file() {
-            return Err(CommandError::new(
-                FailureKind::Config,
-                format!("the configuration file `{file}` does not exist"),
-            )
-            .hint("choose another one with `--config` or AO_CONFIG, or write one with `ao init`"));
+            return Err(CommandError::config(format!("the configuration file `{file}` does not exist"))
+                .hint("choose another one with `--config` or AO_CONFIG, or write one with `ao init`"));
         }
     }
     Ok(places)

@@ -17,6 +17,7 @@ mod programs;
 use ao_config::{Loaded, Problem};
 use ao_daemon::config::apply::strange_tools;
 use ao_daemon::registry;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
@@ -28,7 +29,8 @@ pub(crate) use self::facts::{MachineFacts, desktop};
 pub(crate) use self::programs::PROGRAM;
 
 /// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum FindingSeverity {
     /// A part of the configuration does not work; the rest does.
     Warning,
@@ -72,11 +74,7 @@ impl ConfigFinding {
         let Problem { file, place, what, hint, .. } = &self.problem;
         json!({
             "id": self.id,
-            "severity": match self.severity {
-                FindingSeverity::Warning => "warning",
-                FindingSeverity::Problem => "problem",
-                FindingSeverity::Error => "error",
-            },
+            "severity": self.severity,
             "file": file,
             "line": place.map(|(line, _)| line),
             "column": place.map(|(_, column)| column),

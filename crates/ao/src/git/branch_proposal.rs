@@ -40,9 +40,7 @@ impl BranchProposal {
         };
         let Some(tip) = tip(folder, &head).await? else {
             let error = format!("there is no branch `{head}` in `{folder}`, or at a remote");
-            return Err(
-                CommandError::new(FailureKind::User, error).hint("`git branch --all` lists all branches")
-            );
+            return Err(CommandError::user(error).hint("`git branch --all` lists all branches"));
         };
         let mut bases = Vec::new();
         for base in base
@@ -91,7 +89,7 @@ async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
         Some(branch) => Ok(branch.to_owned()),
         None => {
             let error = format!("`{folder}` has a detached HEAD, so there is no branch to merge");
-            Err(CommandError::new(FailureKind::User, error)
+            Err(CommandError::user(error)
                 .hint("create one with `git switch -c my-change`, or name one with `--head`"))
         }
     }

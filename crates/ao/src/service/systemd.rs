@@ -43,20 +43,8 @@ WantedBy=default.target
 
 /// Quotes a word for systemd: `%` is doubled, and quotes keep spaces.
 fn word(text: &str) -> String {
-    let mut word = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '%' => word.push_str("%%"),
-            '"' | '\\' => {
-                word.push('\\');
-                word.push(c);
-            }
-            '\n' => word.push_str("\\n"),
-            c => word.push(c),
-        }
-    }
-    word.push('"');
-    word
+    let escaped = text.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n").replace('%', "%%");
+    format!("\"{escaped}\"")
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub fn nameless(event: &Event, names: &BTreeMap<String, String>) -> bool {
 /// Returns the subject. Notices and jobs are about others, and their own numbers mean nothing to people.
 fn concerned(event: &Event) -> String {
     match event.kind.split_once('.').map(|(aggregate, _)| aggregate) {
-        Some("notice" | "errand" | "host") => "ao".to_owned(),
+        Some("notice" | "job" | "host") => "ao".to_owned(),
         _ => event.concerns.clone(),
     }
 }

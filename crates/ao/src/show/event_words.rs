@@ -23,7 +23,7 @@ pub(super) fn describe(kind: &str, data: &Value) -> Option<String> {
         "queue" => queue(word, it),
         "incident" => incident(word, it, EventFields(about.unwrap_or(&Value::Null))),
         "notice" => notice(word, it),
-        "errand" => job(word, it),
+        "job" => job(word, it),
         "project" => project(word, it),
         "budget" => budget(word, it),
         "task" => task(word, it),
@@ -44,6 +44,10 @@ impl<'a> EventFields<'a> {
 
     fn has(self, path: &str) -> bool {
         !self.at(path).is_null()
+    }
+
+    fn is(self, path: &str) -> bool {
+        self.at(path) == &Value::Bool(true)
     }
 
     /// Returns a field as text: without underscores, lists with commas.
@@ -101,7 +105,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         "workspace_set_up" => "has its workspace set up".into(),
         "workspace_failed" => it.because("its workspace could not be created"),
         "setup_failed" => it.because("its workspace could not be set up"),
-        "launching" if it.at("resume") == &Value::Bool(true) => {
+        "launching" if it.is("resume") => {
             format!("is restarted with its conversation (attempt {})", it.text("attempt"))
         }
         "launching" => format!("is being started (attempt {})", it.text("attempt")),
@@ -126,7 +130,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         "asked" => format!("asks (question {}): {}", it.text("open.number"), it.quoted("open.ask.title")),
         "ask_closed" => "its question was closed without an answer of ours".into(),
         "cancelling" => format!("its turn is being cancelled: {}", it.text("cancel.why")),
-        "turn_cancelled" if it.at("cut") == &Value::Bool(true) => "its turn was cancelled".into(),
+        "turn_cancelled" if it.is("cut") => "its turn was cancelled".into(),
         "turn_cancelled" => "its turn had ended by itself".into(),
         "answering" => format!("is answered by {}: {}", it.text("answer.by"), it.quoted("answer.text")),
         "answered" => "received its answer".into(),
@@ -174,9 +178,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         "limits_set" => "has new limits".into(),
         "pull_linked" => format!("answers for {}", it.text("pull")),
         "pull_unlinked" => format!("no longer owns {}", it.text("pull")),
-        "removal_wanted" if it.at("discard") == &Value::Bool(true) => {
-            "its workspace will be removed, with unsaved work".into()
-        }
+        "removal_wanted" if it.is("discard") => "its workspace will be removed, with unsaved work".into(),
         "removal_wanted" => "its workspace will be removed, if no work is lost".into(),
         "removal_failed" => it.because("its workspace could not be removed; retrying"),
         "workspace_removed" if it.has("rescue") => {
@@ -202,7 +204,7 @@ fn signal(it: EventFields<'_>) -> String {
         "blocked" => format!("cannot continue: {}", detail.quoted("on")),
         "logged_out" => "is logged out".to_owned(),
         "limited" => "reached its provider's limit".to_owned(),
-        "alive" if detail.at("busy") == &Value::Bool(true) => "is alive and busy".to_owned(),
+        "alive" if detail.is("busy") => "is alive and busy".to_owned(),
         "alive" => "lives".to_owned(),
         "exited" if detail.has("code") => format!("has exited with {}", detail.text("code")),
         "exited" => "was ended by a signal".to_owned(),
@@ -243,12 +245,12 @@ fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
         "retargeted" => format!("targets the branch {}", it.text("branch")),
         "resized" => format!("adds {} lines and removes {}", it.text("size.added"), it.text("size.removed")),
         "scanned" => "its lines were scanned".into(),
-        "draft_changed" if it.at("draft") == &Value::Bool(true) => "is a draft".into(),
+        "draft_changed" if it.is("draft") => "is a draft".into(),
         "draft_changed" => "is ready for review".into(),
         "labels_changed" => format!("has the labels: {}", it.text("labels")),
         "mergeability_seen" => format!("merging it is {}", it.text("mergeable")),
         "check_reported" => check(it),
-        "checks_configured" if it.at("none") == &Value::Bool(true) => "has no checks to run".into(),
+        "checks_configured" if it.is("none") => "has no checks to run".into(),
         "checks_configured" => "has checks to run".into(),
         "check_vanished" => format!("no longer has the check {}", it.text("check")),
         "review_given" => {
@@ -351,7 +353,7 @@ fn notice(word: &str, it: EventFields<'_>) -> Option<String> {
 }
 
 fn job(word: &str, it: EventFields<'_>) -> Option<String> {
-    let what = || match it.at("errand.order") {
+    let what = || match it.at("job.order") {
         Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default().replace('_', " "),
         other => plain(other).replace('_', " "),
     };
@@ -380,7 +382,7 @@ fn project(word: &str, it: EventFields<'_>) -> Option<String> {
             "the changes to its repository were confirmed or undone".into()
         }
         "repository_suspected" => "its repository was changed by an agent or by an unknown program".into(),
-        "freeze_turned" if it.at("frozen") == &Value::Bool(true) => "is frozen: nothing is merged".into(),
+        "freeze_turned" if it.is("frozen") => "is frozen: nothing is merged".into(),
         "freeze_turned" => "is no longer frozen".into(),
         "capped" => it.because("its budget is used up"),
         "uncapped" => "has budget again".into(),

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::getuid;
 
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Returns the data directory: the given one, or the user's default.
 pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandError> {
@@ -24,7 +24,7 @@ pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandE
     }
     match set("HOME") {
         Some(home) => Ok(Utf8PathBuf::from(home).join(".local/share/ao")),
-        None => Err(CommandError::new(FailureKind::Config, "the data directory is unknown: HOME is not set")
+        None => Err(CommandError::config("the data directory is unknown: HOME is not set")
             .hint("set AO_DATA_DIR, or pass `--data-dir`")),
     }
 }

@@ -164,7 +164,7 @@ fn a_daemon_that_is_killed_while_a_hook_runs_asks_it_again_and_starts_the_sessio
     // The dead one may be found for a moment yet.
     until("another daemon starts", || house.ao(&["start", "--port", "0"]).code == 0);
     until("it is asked again", || asked() == 2);
-    let marked = format!("AO_ERRAND={}#err_1", house.path("data").display());
+    let marked = format!("AO_JOB={}#job_1", house.path("data").display());
     let shells = || {
         let running = |pid: &i32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -192,7 +192,7 @@ fn a_hook_that_hangs_is_ended_with_everything_that_it_has_started() {
     let house = house_with(&format!("hooks: {{ beforeAssign: {hook} }}\n"), "");
     house.start();
     let session = house.session("Feature", "hello");
-    let marked = format!("AO_ERRAND={}#err_1", house.path("data").display());
+    let marked = format!("AO_JOB={}#job_1", house.path("data").display());
     until("it runs, with its grandchild", || processes_with(&marked).len() >= 3);
     until("it is given up", || house.state(&session) == "paused");
     let why = house.ao(&["why", &session]).succeeds().out;

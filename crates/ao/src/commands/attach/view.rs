@@ -115,7 +115,7 @@ impl AttachedView {
     }
 
     pub(super) async fn stay(&mut self) -> Result<LeaveReason, CommandError> {
-        let on = |kind| signal(kind).map_err(|err| CommandError::new(FailureKind::Environment, err));
+        let on = |kind| signal(kind).map_err(CommandError::environment);
         let mut resized = on(SignalKind::window_change())?;
         let mut stopped = on(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let (mut ended, mut hung_up, mut interrupted) =

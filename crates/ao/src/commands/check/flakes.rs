@@ -23,19 +23,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let listed = cx.wait_for(async {
-        let project = project_id(&client, args.project.as_deref()).await?;
+    let listed = cx.call(async |client| {
+        let project = project_id(client, args.project.as_deref()).await?;
         Ok(client.flakes(&project).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&listed)?);
-    }
-    if listed.flakes.is_empty() {
-        ui::note("no flaky failures yet");
-        return Ok(());
-    }
-    Ok(ui::text(table(&listed).draw(Canvas::here().width))?)
+    cx.print(&listed, || {
+        if listed.flakes.is_empty() {
+            ui::note("no flaky failures yet");
+            return Ok(());
+        }
+        ui::text(table(&listed).draw(Canvas::here().width))
+    })
 }
 
 fn table(listed: &Flakes) -> TextTable {

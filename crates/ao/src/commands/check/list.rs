@@ -1,7 +1,7 @@
 //! `ao check list`: the checks of a project and their results.
 
 use ao_api::client::{CheckRunQuery, Client};
-use ao_api::{Check, CheckRun, CheckRuns, Checks};
+use ao_api::{CheckRun, CheckRuns, Checks};
 use serde::Serialize;
 
 use crate::cli::completers;
@@ -35,22 +35,20 @@ pub(crate) struct Args {
 /// Both responses of the daemon, combined.
 #[derive(Debug, Serialize)]
 struct ListedChecks {
-    checks: Vec<Check>,
-    proposed: Vec<Check>,
+    #[serde(flatten)]
+    checks: Checks,
     runs: Vec<CheckRun>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let (project, listed) = cx.wait_for(look(args, &client))?;
+    let (project, listed) = cx.call(async |client| look(args, client).await)?;
     if cx.json() {
         return Ok(ui::json(&listed)?);
     }
-    let ListedChecks { checks, proposed, runs } = listed;
+    let ListedChecks { checks, runs } = listed;
     let canvas = Canvas::here();
-    let (none, checks) = (checks.is_empty(), Checks { checks, proposed });
     ui::text(show::checks(&checks, &project, canvas))?;
-    match (none, checks.proposed.is_empty()) {
+    match (checks.checks.is_empty(), checks.proposed.is_empty()) {
         (false, _) => {}
         (true, false) => ui::note(format_args!(
             "no checks are configured for `{project}`; paste the lines above to configure these. They never run by themselves"
@@ -71,9 +69,9 @@ async fn look(args: &Args, client: &Client) -> Result<(String, ListedChecks), Co
         (None, Some((project, _))) if !project.is_empty() => project.to_owned(),
         _ => project_id(client, None).await?,
     };
-    let Checks { checks, proposed } = client.project_checks(&project).await?;
+    let checks = client.project_checks(&project).await?;
     let query = CheckRunQuery { limit: Some(args.limit), ..CheckRunQuery::default() };
     let CheckRuns { mut runs } = super::runs(client, Some(&project), args.pull.as_deref(), query).await?;
     runs.truncate(args.limit);
-    Ok((project, ListedChecks { checks, proposed, runs }))
+    Ok((project, ListedChecks { checks, runs }))
 }

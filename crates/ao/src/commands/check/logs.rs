@@ -7,7 +7,6 @@ use ao_api::CheckLog;
 use super::{RunArg, follow};
 use crate::cli::context::Context;
 use crate::error::CommandError;
-use crate::ui;
 
 /// Show the output of a check run
 #[derive(Debug, clap::Args)]
@@ -24,9 +23,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let run = args.which.find(&client).await?;
+    cx.call(async |client| {
+        let run = args.which.find(client).await?;
         // A reused result comes from another run, which has the output.
         let id = run.same_as.clone().unwrap_or_else(|| run.id.clone());
         let mut from = 0;
@@ -37,7 +35,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             if more {
                 show(&piece, cx)?;
             } else if args.follow && !piece.ended {
-                return follow_on(&client, &id, from, cx).await;
+                return follow_on(client, &id, from, cx).await;
             } else {
                 return Ok(());
             }
@@ -67,14 +65,13 @@ async fn follow_on(
 }
 
 fn show(piece: &CheckLog, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::json(piece)?);
-    }
-    let mut out = std::io::stdout().lock();
-    // Control characters are removed for a terminal, and kept for a file.
-    match std::io::stdout().is_terminal() {
-        true => out.write_all(follow::made_safe(&piece.text).as_bytes())?,
-        false => out.write_all(piece.text.as_bytes())?,
-    }
-    Ok(out.flush()?)
+    cx.print(piece, || {
+        let mut out = std::io::stdout().lock();
+        // Control characters are removed for a terminal, and kept for a file.
+        match std::io::stdout().is_terminal() {
+            true => out.write_all(follow::made_safe(&piece.text).as_bytes())?,
+            false => out.write_all(piece.text.as_bytes())?,
+        }
+        out.flush()
+    })
 }

@@ -11,42 +11,33 @@ use ao_api::client::{CheckRunQuery, Client, ClientError};
 use ao_api::{CheckRun, CheckRuns};
 
 use crate::cli::completers;
-use crate::cli::context::Context;
 use crate::client::project_choice::{project, project_of_pull};
 use crate::error::{CommandError, FailureKind};
 use crate::show;
 
 pub(super) use self::follow::{RunWatch, verdict};
 
-/// Run checks, list them and read their output
-///
-/// Checks are commands in a project's configuration (`checks:`). They run in a clean checkout of what would land: a
-/// pull request is merged onto its base first. The same command never runs twice on the same tree, unless you ask for
-/// it.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Run checks, list them and read their output
+    ///
+    /// Checks are commands in a project's configuration (`checks:`). They run in a clean checkout of what would land: a
+    /// pull request is merged onto its base first. The same command never runs twice on the same tree, unless you ask for
+    /// it.
+    #[command(after_help = "Examples:
   ao check list
   ao check run 7
   ao check run --revision HEAD --only test
   ao check logs test --pull 7
   ao check rerun test --pull 7
   ao check flakes")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     Run(run::Args) => run::run,
     #[command(alias = "ls")]
     List(list::Args) => list::run,
     Logs(logs::Args) => logs::run,
     Rerun(rerun::Args) => rerun::run,
     Flakes(flakes::Args) => flakes::run,
-}
-
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
 }
 
 /// A check run named on the command line: by its id, or the newest of a check.
@@ -101,10 +92,19 @@ async fn runs(
     pull: Option<&str>,
     query: CheckRunQuery,
 ) -> Result<CheckRuns, CommandError> {
-    let project = match pull {
-        Some(pull) => project_of_pull(client, pull, named).await?,
-        None => project(client, named).await?,
-    };
+    let project = project_of(client, pull, named).await?;
     let query = CheckRunQuery { project, pull: pull.map(str::to_owned), ..query };
     Ok(client.check_runs(&query).await?)
+}
+
+/// Returns the project of a pull request; without one, like [`project`].
+async fn project_of(
+    client: &Client,
+    pull: Option<&str>,
+    named: Option<&str>,
+) -> Result<Option<String>, CommandError> {
+    match pull {
+        Some(pull) => project_of_pull(client, pull, named).await,
+        None => project(client, named).await,
+    }
 }

@@ -24,9 +24,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let before = args.which.find(&client).await?;
+    cx.call(async |client| {
+        let before = args.which.find(client).await?;
         let wish = CheckWish {
             project_id: Some(before.project_id.clone()),
             revision: before.pull.is_none().then(|| before.head.clone()),
@@ -34,6 +33,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             checks: vec![before.check],
             again: true,
         };
-        followed(&client, &wish, args.no_follow, cx).await
+        followed(client, &wish, args.no_follow, cx).await
     })
 }

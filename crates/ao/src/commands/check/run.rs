@@ -2,11 +2,10 @@
 
 use ao_api::{CheckRuns, CheckWish};
 
-use super::follow;
+use super::{follow, project_of};
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::client::project_choice::{project, project_of_pull};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
@@ -43,21 +42,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let named = args.project.as_deref();
-        let project_id = match &args.pull {
-            Some(pull) => project_of_pull(&client, pull, named).await?,
-            None => project(&client, named).await?,
-        };
+    cx.call(async |client| {
         let wish = CheckWish {
-            project_id,
+            project_id: project_of(client, args.pull.as_deref(), args.project.as_deref()).await?,
             pull: args.pull.clone(),
             revision: args.revision.clone(),
             checks: args.only.clone(),
             again: args.again,
         };
-        followed(&client, &wish, args.no_follow, cx).await
+        followed(client, &wish, args.no_follow, cx).await
     })
 }
 
@@ -73,24 +66,14 @@ pub(super) async fn followed(
         if cx.json() {
             ui::raw(begun.json())?;
         }
-        return Err(CommandError::new(
-            FailureKind::User,
-            "there is nothing to run: the project has no such checks",
-        )
-        .hint("`ao check list` lists configured and proposed checks"));
+        return Err(CommandError::user("there is nothing to run: the project has no such checks")
+            .hint("`ao check list` lists configured and proposed checks"));
     }
     if no_follow {
-        return match cx.json() {
-            true => Ok(ui::raw(begun.json())?),
-            false => Ok(ui::text(show::runs(&begun.value.runs, Canvas::here()))?),
-        };
+        return cx.print_reply(&begun, || ui::text(show::runs(&begun.value.runs, Canvas::here())));
     }
     let runs = follow::to_the_end(client, begun.value.runs, !cx.json()).await?;
-    if cx.json() {
-        ui::json(&CheckRuns { runs: runs.clone() })?;
-    } else {
-        let canvas = Canvas::here();
-        ui::text(format_args!("\n{}", show::runs(&runs, canvas)))?;
-    }
-    follow::verdict(&runs)
+    let ended = CheckRuns { runs };
+    cx.print(&ended, || ui::text(format_args!("\n{}", show::runs(&ended.runs, Canvas::here()))))?;
+    follow::verdict(&ended.runs)
 }

@@ -5,25 +5,20 @@ mod edit;
 mod path;
 mod show;
 
-use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
-/// Check, show and change the configuration
-///
-/// The configuration is the nearest `agent-orchestrator.yaml` in this folder or one above it, merged over your own in
-/// `~/.config/ao/config.yaml`. `ao config-help` describes all keys.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Check, show and change the configuration
+    ///
+    /// The configuration is the nearest `agent-orchestrator.yaml` in this folder or one above it, merged over your own in
+    /// `~/.config/ao/config.yaml`. `ao config-help` describes all keys.
+    #[command(after_help = "Examples:
   ao config check
   ao config set defaults.runtime process
   ao config unset projects.my-app.agent
   ao config show")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     Check(check::Args) => check::run,
     Show(show::Args) => show::run,
     Set(edit::SetArgs) => edit::set,
@@ -31,11 +26,7 @@ subcommands! {
     Path(path::Args) => path::run,
 }
 
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
-}
-
 fn no_file() -> CommandError {
-    CommandError::new(FailureKind::Config, "there is no configuration file here")
+    CommandError::config("there is no configuration file here")
         .hint("write one with `ao init`, or name one with `--config` or AO_CONFIG")
 }

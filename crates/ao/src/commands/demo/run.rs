@@ -286,7 +286,7 @@ impl DemoRun<'_> {
             };
             let number = pull.number.to_string();
             if tale == DemoIssue::Review && !self.asked_for_more {
-                let detail = self.client.pull(&pull.id).await?;
+                let detail = self.client.pull(&pull.id.as_str().into()).await?;
                 let Some(file) = detail.files.first() else { continue };
                 let (at, ask) =
                     (format!("{file}:2"), "What if no number is given? It should greet once then.");

@@ -22,7 +22,7 @@ pub(super) async fn running(
 ) -> Result<Vec<DoctorFinding>, CommandError> {
     let client = cx.client()?;
     let socket = paths::socket(data_dir);
-    let mut findings = match client.get::<Daemon>("/api/daemon").await {
+    let mut findings = match client.daemon().await {
         Ok(daemon) => {
             let mut findings = described(&daemon, loaded);
             findings.extend(issues(&client).await);

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use anstyle::Style;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::ui;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum FindingLevel {
     Ok,
     /// A part may not work, or not as well as it could.
@@ -84,14 +86,9 @@ impl DoctorFinding {
     }
 
     pub(super) fn json(&self) -> Value {
-        let level = match self.level() {
-            FindingLevel::Ok => "ok",
-            FindingLevel::Warning => "warning",
-            FindingLevel::Problem => "problem",
-        };
         let fixed = self.mended.as_ref().and_then(|mended| mended.as_ref().ok());
         json!({
-            "id": self.id, "level": level, "what": self.what, "means": self.means, "fix": self.fix, "fixed": fixed,
+            "id": self.id, "level": self.level(), "what": self.what, "means": self.means, "fix": self.fix, "fixed": fixed,
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use self::finding::{DoctorFinding, FindingLevel};
 use crate::cli::context::Context;
 use crate::config::settings;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// Check this machine for problems
@@ -54,10 +54,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         return Ok(());
     }
-    let error = CommandError::new(
-        FailureKind::Environment,
-        format!("{} found", ui::count(problems as u64, "problem")),
-    );
+    let error = CommandError::environment(format!("{} found", ui::count(problems as u64, "problem")));
     let mendable = findings.iter().any(DoctorFinding::can_be_mended);
     Err(match mendable && !args.fix {
         true => error.hint("`ao doctor --fix` fixes what is safe to fix"),

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// Copy the event log to a new file, and check the copy
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 fn refuse_bad_name(file: &Utf8Path) -> Result<(), CommandError> {
-    let wrong = |what: String| Err(CommandError::new(FailureKind::User, what));
+    let wrong = |what: String| Err(CommandError::user(what));
     if file.as_str().is_empty() {
         return wrong("the name of the backup is empty".into());
     }

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use ao_ports::Seq;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// Write events to stdout as JSON, one per line, oldest first
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         && from > to
     {
         let error = format!("the range {from} to {to} is empty: the first number is higher than the last");
-        return Err(CommandError::new(FailureKind::User, error).hint("swap the two numbers"));
+        return Err(CommandError::user(error).hint("swap the two numbers"));
     }
     let dir = cx.data_dir()?;
     let store = super::open(&dir)?;

@@ -13,7 +13,7 @@ use ao_store::Store;
 use camino::Utf8Path;
 
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Show events, or maintain the event log: export, check, back up, prune
 ///
@@ -53,12 +53,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn open(data_dir: &Utf8Path) -> Result<Store, CommandError> {
     let named = "name the directory with `--data-dir` or AO_DATA_DIR";
     match File::open(data_dir.join("ao.db")).map_err(|err| err.kind()) {
-        Err(ErrorKind::NotFound) => {
-            Err(CommandError::new(FailureKind::User, format!("there is no event log in `{data_dir}`"))
-                .hint(format!("{named}; ao creates the log when it first runs")))
-        }
+        Err(ErrorKind::NotFound) => Err(CommandError::user(format!("there is no event log in `{data_dir}`"))
+            .hint(format!("{named}; ao creates the log when it first runs"))),
         Err(ErrorKind::NotADirectory) => {
-            Err(CommandError::new(FailureKind::User, format!("`{data_dir}` is not a directory")).hint(named))
+            Err(CommandError::user(format!("`{data_dir}` is not a directory")).hint(named))
         }
         Err(ErrorKind::PermissionDenied) => Err(CommandError::environment(format!(
             "the event log in `{data_dir}` cannot be read: permission denied"

@@ -30,17 +30,16 @@ pub(crate) struct WatchArgs {
 }
 
 pub(super) fn run(watch: &WatchArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         // By id, which is stable; and so that a wrong name is an error.
         let only = match &watch.session {
-            Some(session) => Some(find_session(&client, session).await?.id),
+            Some(session) => Some(find_session(client, session).await?.id),
             None => None,
         };
-        let mut printer = EventPrinter::new(&client, only, cx.json()).await;
+        let mut printer = EventPrinter::new(client, only, cx.json()).await;
         match watch.follow {
-            true => forever(&client, watch.after, &mut printer).await,
-            false => up_to_now(&client, watch.after, &mut printer).await,
+            true => forever(client, watch.after, &mut printer).await,
+            false => up_to_now(client, watch.after, &mut printer).await,
         }
     })
 }

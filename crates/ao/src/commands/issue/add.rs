@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::text_input::BodyArgs;
 use crate::client::project_choice::project;
 use crate::client::retry::{self, CallRetry};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Create an issue
 #[derive(Debug, clap::Args)]
@@ -41,13 +41,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was created"));
+        return Err(CommandError::user("an issue needs a title, so nothing was created"));
     }
     let body = args.body.read()?.unwrap_or_default();
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         let new = NewIssue {
-            project_id: project(&client, args.project.as_deref()).await?,
+            project_id: project(client, args.project.as_deref()).await?,
             title: args.title.trim().to_owned(),
             body,
             labels: args.label.clone(),

@@ -24,11 +24,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let comment = NewIssueComment { body: text_input::require_text(&args.text)?, key: Some(retry::key()) };
-    let client = cx.client()?;
-    let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
-        let say = async || client.comment_on_issue(named, &comment).reply().await;
+    let answer = cx.call(async |client| {
+        let named = args.which.named(client).await?;
+        let say = async || client.comment_on_issue(&named, &comment).reply().await;
         Ok(CallRetry::default().call(say).await?)
     })?;
     cx.print_reply(&answer, || ui::line(format_args!("commented on issue {}", args.which.issue)))

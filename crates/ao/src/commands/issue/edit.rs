@@ -6,7 +6,7 @@ use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
 use crate::cli::text_input::{BodyArgs, TitledText};
 use crate::cli::{completers, text_input};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::ui;
 
 /// Change an issue
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(FailureKind::User, "an issue needs a title, so nothing was changed"));
+        return Err(CommandError::user("an issue needs a title, so nothing was changed"));
     }
     let mut edit = IssueEdit {
         title: args.title.clone(),
@@ -56,15 +56,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     let by_hand = edit == IssueEdit::default();
     if by_hand && !text_input::is_interactive() {
-        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+        return Err(CommandError::user("nothing to change was given")
             .hint("pass an option such as `--title` or `--priority`; on a terminal, an editor is opened"));
     }
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
+    cx.call(async |client| {
+        let named = args.which.named(client).await?;
         if by_hand {
-            let issue = client.issue(named).await?;
+            let issue = client.issue(&named).await?;
             let Some(form) =
                 (TitledText { title: issue.title.clone(), body: issue.body.clone() }).edited()?
             else {
@@ -74,6 +72,6 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != issue.title).then_some(form.title);
             edit.body = (form.body != issue.body.trim_end()).then_some(form.body);
         }
-        print_issue(&client.edit_issue(named, &edit).reply().await?, "is changed", cx)
+        print_issue(&client.edit_issue(&named, &edit).reply().await?, "is changed", cx)
     })
 }

@@ -37,9 +37,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let text = text_input::file_or_stdin(&args.file)?;
     let format = args.format.unwrap_or_else(|| guessed(&text));
-    let client = cx.client()?;
-    let imported = cx.wait_for(async {
-        let project_id = project(&client, args.project.as_deref()).await?;
+    let imported = cx.call(async |client| {
+        let project_id = project(client, args.project.as_deref()).await?;
         let order = ImportOrder { project_id, format, text, dry_run: args.dry_run };
         Ok(client.import_issues(&order).reply().await?)
     })?;

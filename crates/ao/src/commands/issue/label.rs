@@ -4,7 +4,7 @@ use ao_api::IssueEdit;
 
 use super::{IssueArg, print_issue};
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Add labels to an issue, or remove them
 #[derive(Debug, clap::Args)]
@@ -34,14 +34,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     changes(&args.changes, &mut edit)?;
     if edit == IssueEdit::default() {
-        return Err(
-            CommandError::new(FailureKind::User, "no label was named").hint("write `+bug`, `-bug` or both")
-        );
+        return Err(CommandError::user("no label was named").hint("write `+bug`, `-bug` or both"));
     }
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let issue = client.edit_issue(args.which.named(project.as_deref()), &edit).reply().await?;
+    cx.call(async |client| {
+        let issue = client.edit_issue(&args.which.named(client).await?, &edit).reply().await?;
         let labels = match issue.value.labels.is_empty() {
             true => "has no labels now".to_owned(),
             false => format!("has the labels {}", crate::show::plain(&issue.value.labels.join(", "))),
@@ -55,7 +51,7 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
         // clap takes everything after a label for a label too.
         if change.starts_with("--") || change == "-p" || change == "-h" {
             let error = format!("`{change}` follows a label, so it would be read as one");
-            return Err(CommandError::new(FailureKind::Config, error)
+            return Err(CommandError::config(error)
                 .hint("put options before the labels; `--remove` removes labels with any name"));
         }
         let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
@@ -65,7 +61,7 @@ fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
         };
         if label.is_empty() {
             let error = format!("`{change}` is not a label");
-            return Err(CommandError::new(FailureKind::User, error).hint("write `+bug` or `-bug`"));
+            return Err(CommandError::user(error).hint("write `+bug` or `-bug`"));
         }
         labels.push(label.to_owned());
     }

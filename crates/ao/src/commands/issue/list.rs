@@ -41,9 +41,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let (Issues { mut issues, warnings }, closed) = cx.wait_for(async {
-        let project = project_or_all(&client, args.project.as_deref()).await?;
+    let (Issues { mut issues, warnings }, closed) = cx.call(async |client| {
+        let project = project_or_all(client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
         let query = |state: IssueStateFilter, limit: usize| IssueQuery {
             project: project.clone(),

@@ -18,24 +18,20 @@ use crate::client::project_choice::project_of_issue;
 use crate::error::CommandError;
 use crate::{show as look, ui};
 
-/// Create, read, change and import issues
-///
-/// Issues live in the project's tracker; without one, ao keeps them itself. Name an issue by its number (42 or #42),
-/// or with its project (my-app#42).
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Create, read, change and import issues
+    ///
+    /// Issues live in the project's tracker; without one, ao keeps them itself. Name an issue by its number (42 or #42),
+    /// or with its project (my-app#42).
+    #[command(after_help = "Examples:
   ao issue add \"Login forgets the user\" --label bug --priority 2
   ao issue list
   ao issue show 42
   ao issue comment 42 \"Seen again today\"
   ao issue close 42
   ao issue reopen 42")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     Add(add::Args) => add::run,
     #[command(alias = "ls")]
     List(list::Args) => list::run,
@@ -46,10 +42,6 @@ subcommands! {
     Close(state::IssueCloseArgs) => state::close,
     Reopen(state::IssueReopenArgs) => state::reopen,
     Import(import::Args) => import::run,
-}
-
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
 }
 
 /// An issue named on the command line.
@@ -64,21 +56,17 @@ struct IssueArg {
 }
 
 impl IssueArg {
-    /// Returns the project to look in, unless the name includes it.
-    async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
-        project_of_issue(client, &self.issue, self.project.as_deref()).await
-    }
-
-    fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
-        ItemName { name: &self.issue, project }
+    /// Returns its name, with the project to look in unless the name includes it.
+    async fn named(&self, client: &Client) -> Result<ItemName, CommandError> {
+        let project = project_of_issue(client, &self.issue, self.project.as_deref()).await?;
+        Ok(ItemName { name: self.issue.clone(), project })
     }
 }
 
 /// Prints an issue after a change.
 fn print_issue(issue: &ApiReply<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::raw(issue.json())?);
-    }
-    let (title, id) = (ui::TITLE, look::plain(&issue.value.id));
-    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", look::plain(&issue.value.title)))?)
+    cx.print_reply(issue, || {
+        let (title, id) = (ui::TITLE, look::plain(&issue.value.id));
+        ui::line(format_args!("{title}{id}{title:#} {done}: {}", look::plain(&issue.value.title)))
+    })
 }

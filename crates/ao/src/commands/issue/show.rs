@@ -4,8 +4,8 @@ use super::IssueArg;
 
 use crate::cli::context::Context;
 use crate::error::CommandError;
+use crate::show;
 use crate::show::{Canvas, pager};
-use crate::{show, ui};
 
 /// Show an issue with its comments
 #[derive(Debug, clap::Args)]
@@ -21,13 +21,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let issue = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        Ok(client.issue(args.which.named(project.as_deref())).reply().await?)
-    })?;
-    if cx.json() {
-        return Ok(ui::raw(issue.json())?);
-    }
-    Ok(pager::show(&show::issue(&issue.value, Canvas::here()), !args.no_pager)?)
+    let issue = cx.call(async |client| Ok(client.issue(&args.which.named(client).await?).reply().await?))?;
+    cx.print_reply(&issue, || pager::show(&show::issue(&issue.value, Canvas::here()), !args.no_pager))
 }

@@ -43,14 +43,12 @@ pub(crate) fn reopen(args: &IssueReopenArgs, cx: &Context) -> Result<(), Command
 
 fn set(which: &IssueArg, comment: Option<&str>, state: OpenState, cx: &Context) -> Result<(), CommandError> {
     let comment = comment.map(text_input::require_text).transpose()?;
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = which.project(&client).await?;
-        let named = which.named(project.as_deref());
+    cx.call(async |client| {
+        let named = which.named(client).await?;
         if let Some(body) = comment {
-            client.comment_on_issue(named, &NewIssueComment { body, key: None }).await?;
+            client.comment_on_issue(&named, &NewIssueComment { body, key: None }).await?;
         }
         let edit = IssueEdit { state: Some(state), ..IssueEdit::default() };
-        print_issue(&client.edit_issue(named, &edit).reply().await?, &format!("is {state}"), cx)
+        print_issue(&client.edit_issue(&named, &edit).reply().await?, &format!("is {state}"), cx)
     })
 }

@@ -21,11 +21,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let verdict = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        Ok(client.policy_verdict(args.which.named(project.as_deref())).await?)
-    })?;
+    let verdict =
+        cx.call(async |client| Ok(client.policy_verdict(&args.which.named(client).await?).await?))?;
     cx.print(&verdict, || ui::text(render(&verdict)))
 }
 

@@ -14,30 +14,22 @@ use crate::error::{CommandError, FailureKind};
 use crate::repository::GitRepository;
 use crate::system::paths;
 
-/// Show, check and test the rules for merging
-///
-/// A repository keeps its policy in `.ao/policy.yaml` on its base branch; the owner of ao can add rules under
-/// `policy` of the project. For each key, the stricter of the two applies.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Show, check and test the rules for merging
+    ///
+    /// A repository keeps its policy in `.ao/policy.yaml` on its base branch; the owner of ao can add rules under
+    /// `policy` of the project. For each key, the stricter of the two applies.
+    #[command(after_help = "Examples:
   ao policy check
   ao policy explain 7
   ao policy test
   ao policy show --project my-app")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     Check(check::Args) => check::run,
     Explain(explain::Args) => explain::run,
     Test(test::Args) => test::run,
     Show(show::Args) => show::run,
-}
-
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
 }
 
 /// Returns the policy file: the one on the command line, or the one of the checkout around the current folder.

@@ -1,5 +1,7 @@
 //! `ao policy show`: the policy in force, and the source of each rule.
 
+use std::io;
+
 use ao_api::{PolicyField, PolicyShown};
 use serde_json::Value;
 
@@ -25,22 +27,20 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let shown = cx.wait_for(async {
-        let project = project(&client, args.project.as_deref()).await?;
+    let shown = cx.call(async |client| {
+        let project = project(client, args.project.as_deref()).await?;
         Ok(client.policy(project.as_deref()).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::json(&shown)?);
-    }
-    head(&shown)?;
-    if shown.broken.is_none() {
-        ui::text(table(&shown.fields).draw(Canvas::here().width))?;
-    }
-    Ok(())
+    cx.print(&shown, || {
+        head(&shown)?;
+        if shown.broken.is_none() {
+            ui::text(table(&shown.fields).draw(Canvas::here().width))?;
+        }
+        Ok(())
+    })
 }
 
-fn head(shown: &PolicyShown) -> Result<(), CommandError> {
+fn head(shown: &PolicyShown) -> io::Result<()> {
     let commit: String = shown.commit.as_deref().unwrap_or("no commit").chars().take(12).collect();
     if let Some(broken) = &shown.broken {
         let bad = ui::ERROR;

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     match failed {
         0 => Ok(()),
-        _ => Err(CommandError::new(FailureKind::User, format!("{} failed", ui::count(failed, "case")))),
+        _ => Err(CommandError::user(format!("{} failed", ui::count(failed, "case")))),
     }
 }
 

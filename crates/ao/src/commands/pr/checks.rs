@@ -34,12 +34,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let detail = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let detail = client.pull(args.which.named(project.as_deref())).await?;
+    let detail = cx.call(async |client| {
+        let detail = client.pull(&args.which.named(client).await?).await?;
         match args.watch {
-            true => watched(&client, detail).await,
+            true => watched(client, detail).await,
             false => Ok(detail),
         }
     })?;
@@ -87,7 +85,7 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
             news = news.next(client, None) => news?,
             () = sleep(LOOK) => {}
         }
-        match client.pull(ItemName::from(&id)).reply().await {
+        match client.pull(&ItemName::from(id.as_str())).reply().await {
             Ok(found) => detail = found.value,
             // The feed of events decides whether the daemon comes back.
             Err(err) if event_watch::is_away(&err) => news.reopen(client, None, err).await?,

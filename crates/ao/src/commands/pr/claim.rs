@@ -4,8 +4,8 @@ use ao_api::client::{Client, ItemName};
 
 use super::PullArg;
 use crate::cli::completers;
-use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::cli::context::{Context, own_session};
+use crate::error::CommandError;
 use crate::{show, ui};
 
 /// Make a session the owner of a pull request
@@ -33,42 +33,32 @@ pub(crate) struct ReleaseArgs {
 }
 
 pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> {
-    let own = || std::env::var("AO_SESSION").ok().filter(|session| !session.is_empty());
-    let Some(session) = args.session.clone().or_else(own) else {
-        return Err(CommandError::new(FailureKind::User, "no session was named")
+    let Some(session) = args.session.clone().or_else(own_session) else {
+        return Err(CommandError::user("no session was named")
             .hint("`ao pr claim PR SESSION`; `ao list` shows all sessions"));
     };
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        set_owner(&client, args.which.named(project.as_deref()), Some(&session), cx).await
-    })
+    cx.call(async |client| set_owner(client, &args.which.named(client).await?, Some(&session), cx).await)
 }
 
 pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        set_owner(&client, args.which.named(project.as_deref()), None, cx).await
-    })
+    cx.call(async |client| set_owner(client, &args.which.named(client).await?, None, cx).await)
 }
 
 /// Sets the owner of a pull request and prints the outcome.
 pub(crate) async fn set_owner(
     client: &Client,
-    pull: ItemName<'_>,
+    pull: &ItemName,
     session: Option<&str>,
     cx: &Context,
 ) -> Result<(), CommandError> {
     let answer = client.claim_pull(pull, session).reply().await?;
-    if cx.json() {
-        return Ok(ui::raw(answer.json())?);
-    }
-    let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
-    // The daemon's name for it, which may be longer than what was typed.
-    Ok(ui::line(match (&answer.value.pull.session, session) {
-        (Some(session), Some(_)) => format!("{} owns {title}{id}{title:#} now", show::plain(session)),
-        (None, Some(typed)) => format!("{} owns {title}{id}{title:#} now", show::plain(typed)),
-        (_, None) => format!("no session owns {title}{id}{title:#} now"),
-    })?)
+    cx.print_reply(&answer, || {
+        let (title, id) = (ui::TITLE, show::plain(&answer.value.pull.id));
+        // The daemon's name for it, which may be longer than what was typed.
+        ui::line(match (&answer.value.pull.session, session) {
+            (Some(session), Some(_)) => format!("{} owns {title}{id}{title:#} now", show::plain(session)),
+            (None, Some(typed)) => format!("{} owns {title}{id}{title:#} now", show::plain(typed)),
+            (_, None) => format!("no session owns {title}{id}{title:#} now"),
+        })
+    })
 }

@@ -1,7 +1,6 @@
 //! `ao pr comment`, `ao pr reply` and `ao pr resolve`.
 
 use ao_api::NewComment;
-use ao_api::client::ItemName;
 
 use super::PullArg;
 use super::location::FileLocation;
@@ -82,26 +81,21 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
         comment.side = place.side();
         (comment.path, comment.line) = (Some(place.path), place.line);
     }
-    let client = cx.client()?;
-    let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
-        let say = async || client.comment_on_pull(named, &comment).reply().await;
+    let answer = cx.call(async |client| {
+        let named = args.which.named(client).await?;
+        let say = async || client.comment_on_pull(&named, &comment).reply().await;
         Ok(CallRetry::default().call(say).await?)
     })?;
-    if cx.json() {
-        return Ok(ui::raw(answer.json())?);
-    }
-    let (title, thread) = (ui::TITLE, show::plain(&answer.value.thread));
-    Ok(ui::line(format_args!("commented on {} as {title}{thread}{title:#}", args.which.name()))?)
+    cx.print_reply(&answer, || {
+        let (title, thread) = (ui::TITLE, show::plain(&answer.value.thread));
+        ui::line(format_args!("commented on {} as {title}{thread}{title:#}", args.which.name()))
+    })
 }
 
 fn edit(which: &PullArg, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let answer = cx.wait_for(async {
-        let project = which.project(&client).await?;
-        let named = which.named(project.as_deref());
-        let reword = async || client.edit_comment(named, said, &body).reply().await;
+    let answer = cx.call(async |client| {
+        let named = which.named(client).await?;
+        let reword = async || client.edit_comment(&named, said, &body).reply().await;
         Ok(CallRetry::default().call(reword).await?)
     })?;
     cx.print_reply(&answer, || {
@@ -116,36 +110,28 @@ pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> 
         key: Some(retry::key()),
         ..NewComment::default()
     };
-    let client = cx.client()?;
-    let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
+    let answer = cx.call(async |client| {
+        let named = args.which.named(client).await?;
         let mut tries = CallRetry::default();
-        let answer = tries.call(async || client.comment_on_pull(named, &comment).reply().await).await?;
+        let answer = tries.call(async || client.comment_on_pull(&named, &comment).reply().await).await?;
         if args.resolve {
-            tries.call(async || client.resolve_thread(named, &args.thread, true).reply().await).await?;
+            tries.call(async || client.resolve_thread(&named, &args.thread, true).reply().await).await?;
         }
         Ok(answer)
     })?;
-    if cx.json() {
-        return Ok(ui::raw(answer.json())?);
-    }
-    let done = if args.resolve { "answered and resolved" } else { "answered" };
-    Ok(ui::line(format_args!("{done}: {} on {}", show::plain(&answer.value.thread), args.which.name()))?)
+    cx.print_reply(&answer, || {
+        let done = if args.resolve { "answered and resolved" } else { "answered" };
+        ui::line(format_args!("{done}: {} on {}", show::plain(&answer.value.thread), args.which.name()))
+    })
 }
 
 pub(crate) fn resolve(args: &ResolveArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named: ItemName<'_> = args.which.named(project.as_deref());
+    cx.call(async |client| {
+        let named = args.which.named(client).await?;
         for thread in &args.threads {
-            let answer = client.resolve_thread(named, thread, !args.undo).reply().await?;
+            let answer = client.resolve_thread(&named, thread, !args.undo).reply().await?;
             let done = if args.undo { "open again" } else { "resolved" };
-            match cx.json() {
-                true => ui::raw(answer.json())?,
-                false => ui::line(format_args!("{}: {done}", show::plain(thread)))?,
-            }
+            cx.print_reply(&answer, || ui::line(format_args!("{}: {done}", show::plain(thread))))?;
         }
         Ok(())
     })

@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::text_input::BodyArgs;
 use crate::client::project_choice::{project, project_or_all};
 use crate::client::retry::CallRetry;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::git::branch_proposal::BranchProposal;
 use crate::repository::GitRepository;
 use crate::{show, ui};
@@ -55,9 +55,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let body = args.body.read()?;
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let (new, proposal) = proposed(args, &client, body).await?;
+    cx.call(async |client| {
+        let (new, proposal) = proposed(args, client, body).await?;
         if proposal.uncommitted > 0 {
             let files = ui::count(proposal.uncommitted as u64, "file");
             ui::note(format_args!("{files} with uncommitted changes, which are not included"));
@@ -95,9 +94,8 @@ async fn proposed(
 ) -> Result<(NewPull, BranchProposal), CommandError> {
     let folder = std::env::current_dir()
         .map_err(|err| CommandError::environment(format!("the current folder cannot be read: {err}")))?;
-    let folder = Utf8PathBuf::from_path_buf(folder).map_err(|folder| {
-        CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", folder.display()))
-    })?;
+    let folder = Utf8PathBuf::from_path_buf(folder)
+        .map_err(|folder| CommandError::user(format!("`{}` is not UTF-8", folder.display())))?;
     // Reports why a folder is no checkout.
     GitRepository::at(&folder).await?;
     let named = match (&args.session, &args.project) {
@@ -115,8 +113,9 @@ async fn proposed(
     let head = &proposal.head;
     if base == Some(head.as_str()) {
         let error = format!("`{head}` is the base branch, so it cannot be merged into itself");
-        return Err(CommandError::new(FailureKind::User, error)
-            .hint("move the work to its own branch: `git switch -c my-change`"));
+        return Err(
+            CommandError::user(error).hint("move the work to its own branch: `git switch -c my-change`")
+        );
     }
     if proposal.commits.as_ref().is_some_and(Vec::is_empty) {
         let base = base.unwrap_or_default();
@@ -125,7 +124,7 @@ async fn proposed(
             0 => "commit something first, or choose another base with `--base`",
             _ => "commit what you have changed: `git commit -a`",
         };
-        return Err(CommandError::new(FailureKind::User, error).hint(hint));
+        return Err(CommandError::user(error).hint(hint));
     }
     let new = NewPull {
         project_id: named,

@@ -6,7 +6,7 @@ use ao_api::{Diff, Thread};
 
 use super::PullArg;
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::diff::{DiffOptions, draw, names, parse, safe_lines, stat};
 use crate::show::{Canvas, pager};
 use crate::ui;
@@ -48,13 +48,11 @@ pub(crate) struct Args {
 const DIFF_LIMIT: usize = 16 * 1024 * 1024;
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let (answer, threads) = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let named = args.which.named(project.as_deref());
-        let answer = client.pull_diff(named, Some(DIFF_LIMIT)).reply().await?;
+    let (answer, threads) = cx.call(async |client| {
+        let named = args.which.named(client).await?;
+        let answer = client.pull_diff(&named, Some(DIFF_LIMIT)).reply().await?;
         let threads = match args.comments && !cx.json() {
-            true => client.pull(named).await?.threads,
+            true => client.pull(&named).await?.threads,
             false => vec![],
         };
         Ok((answer, threads))
@@ -102,11 +100,8 @@ fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError>
     out.flush()?;
     // A truncated diff must not be taken for the whole change.
     match diff.cut {
-        true => Err(CommandError::new(
-            FailureKind::User,
-            "the diff is too long, and only its beginning was printed",
-        )
-        .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both")),
+        true => Err(CommandError::user("the diff is too long, and only its beginning was printed")
+            .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both")),
         false => Ok(()),
     }
 }

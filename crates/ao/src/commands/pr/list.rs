@@ -39,9 +39,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let Pulls { mut pulls, total } = cx.wait_for(async {
-        let project = project_or_all(&client, args.project.as_deref()).await?;
+    let Pulls { mut pulls, total } = cx.call(async |client| {
+        let project = project_or_all(client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
         let query = PullQuery {
             project,

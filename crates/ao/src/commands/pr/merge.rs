@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
-use ao_api::{MergeMethod, MergeWish};
+use ao_api::client::{Client, ClientError, ItemName};
+use ao_api::{MergeMethod, MergeWish, QueueWish};
 use tokio::time::sleep;
 
 use super::PullArg;
@@ -63,22 +63,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        let pull = client.pull(args.which.named(project.as_deref())).await?.pull;
-        if args.queue || (!args.is_at_once() && has_queue(&client, &pull.project_id).await) {
+    cx.call(async |client| {
+        let pull = client.pull(&args.which.named(client).await?).await?.pull;
+        if args.queue || (!args.is_at_once() && has_queue(client, &pull.project_id).await) {
             let head = Some(pinned(args.head.as_deref(), &pull.head));
-            let queue = enqueue(&client, &pull.id, None, head, 0).await?;
-            if cx.json() {
-                return Ok(ui::raw(queue.json())?);
-            }
+            let wish = QueueWish { pull: pull.id.clone(), head, ..QueueWish::default() };
+            let queue = enqueue(client, &wish).await?;
             let id = show::plain(&pull.id);
-            ui::line(format_args!(
-                "{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"
-            ))?;
-            return Ok(());
+            return cx.print_reply(&queue, || {
+                ui::line(format_args!(
+                    "{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"
+                ))
+            });
         }
+        let named = ItemName::from(pull.id.as_str());
         let wish = MergeWish {
             strategy: args.strategy(),
             head: Some(pinned(args.head.as_deref(), &pull.head)),
@@ -86,8 +84,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             anyway: args.anyway,
         };
         let answer = tokio::select! {
-            done = client.merge_pull(&pull.id, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
-            never = print_progress(&client, &pull.id) => match never {},
+            done = client.merge_pull(&named, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
+            never = print_progress(client, &named) => match never {},
         };
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
@@ -136,14 +134,14 @@ impl Args {
 }
 
 /// Prints the progress of the checks to stderr, as long as the merge takes.
-async fn print_progress(client: &Client, id: &str) -> std::convert::Infallible {
+async fn print_progress(client: &Client, pull: &ItemName) -> std::convert::Infallible {
     let mut watch = RunWatch::default();
     // A merge that is done at once has no progress.
     sleep(LOOK).await;
     ui::note(format_args!("the result is being tested; Ctrl-C stops waiting, and the daemon continues"));
     loop {
         // The merge itself reports problems with the pull request.
-        if let Ok(detail) = client.pull(id).await {
+        if let Ok(detail) = client.pull(pull).await {
             watch.print_changes(&detail.check_runs);
         }
         sleep(LOOK).await;

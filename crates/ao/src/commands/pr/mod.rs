@@ -15,31 +15,26 @@ mod state;
 use ao_api::client::{Client, ItemName};
 
 use crate::cli::completers;
-use crate::cli::context::Context;
 use crate::client::project_choice::project_of_pull;
 use crate::error::CommandError;
 
 pub(super) use self::merge::refused;
 pub(super) use self::review::pinned;
 
-/// Open, read, review and merge pull requests
-///
-/// Pull requests live on the project's forge; without one, ao keeps them itself. Name one by its number (7 or !7), or
-/// with its project (my-app!7).
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Open, read, review and merge pull requests
+    ///
+    /// Pull requests live on the project's forge; without one, ao keeps them itself. Name one by its number (7 or !7), or
+    /// with its project (my-app!7).
+    #[command(after_help = "Examples:
   ao pr create
   ao pr list
   ao pr show 7
   ao pr diff 7 --comments
   ao pr approve 7
   ao pr merge 7 --squash --delete-branch")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     Create(create::Args) => create::run,
     #[command(alias = "ls")]
     List(list::Args) => list::run,
@@ -61,10 +56,6 @@ subcommands! {
     Release(claim::ReleaseArgs) => claim::release,
 }
 
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
-}
-
 /// A pull request named on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct PullArg {
@@ -77,22 +68,10 @@ pub(in crate::commands) struct PullArg {
 }
 
 impl PullArg {
-    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> PullArg {
-        PullArg { pull, project }
-    }
-
-    /// Returns the name as typed.
-    pub(in crate::commands) fn typed(&self) -> &str {
-        &self.pull
-    }
-
-    /// Returns the project to look in, unless the name includes it.
-    pub(in crate::commands) async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
-        project_of_pull(client, &self.pull, self.project.as_deref()).await
-    }
-
-    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> ItemName<'a> {
-        ItemName { name: &self.pull, project }
+    /// Returns its name, with the project to look in unless the name includes it.
+    pub(in crate::commands) async fn named(&self, client: &Client) -> Result<ItemName, CommandError> {
+        let project = project_of_pull(client, &self.pull, self.project.as_deref()).await?;
+        Ok(ItemName { name: self.pull.clone(), project })
     }
 
     /// Returns the name as typed, with the `!` that marks a pull request.

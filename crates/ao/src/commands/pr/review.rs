@@ -12,7 +12,7 @@ use super::location::FileLocation;
 use crate::cli::context::Context;
 use crate::cli::text_input::{self, BodyArgs};
 use crate::client::retry::{self, CallRetry};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::{show, ui};
 
 /// Review a pull request, with comments on lines
@@ -53,6 +53,13 @@ pub(crate) struct Args {
   ao pr approve 7 -b \"Thank you\" --head 4f1c2d3")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
+    review: PlainReview,
+}
+
+/// A verdict without comments on lines.
+#[derive(Debug, clap::Args)]
+struct PlainReview {
+    #[command(flatten)]
     which: PullArg,
     #[command(flatten)]
     body: BodyArgs,
@@ -68,12 +75,7 @@ pub(crate) struct ApproveArgs {
   ao pr request-changes 7 --body-file review.md")]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
-    which: PullArg,
-    #[command(flatten)]
-    body: BodyArgs,
-    /// The commit that was read [default: the current head]
-    #[arg(long, value_name = "SHA")]
-    head: Option<String>,
+    review: PlainReview,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -81,7 +83,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let Some(file) = &args.file {
         let text = text_input::file_or_stdin(file)?;
         let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
-            CommandError::new(FailureKind::User, format!("`{file}` is not a list of comments: {err}"))
+            CommandError::user(format!("`{file}` is not a list of comments: {err}"))
                 .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
         })?;
         comments.extend(found);
@@ -97,15 +99,18 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 pub(crate) fn approve(args: &ApproveArgs, cx: &Context) -> Result<(), CommandError> {
-    let body = args.body.read()?.unwrap_or_default();
-    let review = NewReview { body, ..NewReview::new(ReviewChoice::Approve) };
-    submit(&args.which, args.head.as_deref(), review, cx)
+    args.review.submit(ReviewChoice::Approve, cx)
 }
 
 pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), CommandError> {
-    let body = args.body.read()?.unwrap_or_default();
-    let review = NewReview { body, ..NewReview::new(ReviewChoice::RequestChanges) };
-    submit(&args.which, args.head.as_deref(), review, cx)
+    args.review.submit(ReviewChoice::RequestChanges, cx)
+}
+
+impl PlainReview {
+    fn submit(&self, verdict: ReviewChoice, cx: &Context) -> Result<(), CommandError> {
+        let review = NewReview { body: self.body.read()?.unwrap_or_default(), ..NewReview::new(verdict) };
+        submit(&self.which, self.head.as_deref(), review, cx)
+    }
 }
 
 fn submit(
@@ -117,26 +122,21 @@ fn submit(
     if review.verdict != ReviewChoice::Approve && review.body.trim().is_empty() && review.comments.is_empty()
     {
         let error = "the review is empty, so it was not submitted";
-        return Err(CommandError::new(FailureKind::User, error).hint(
+        return Err(CommandError::user(error).hint(
             "describe the changes with `-b`, or comment on lines with `ao pr review --at` or `--file`",
         ));
     }
     if review.comments.iter().any(|comment| comment.path.is_empty() || comment.body.trim().is_empty()) {
-        return Err(CommandError::new(
-            FailureKind::User,
-            "a comment has no path or no text, so nothing was submitted",
-        ));
+        return Err(CommandError::user("a comment has no path or no text, so nothing was submitted"));
     }
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = which.project(&client).await?;
+    cx.call(async |client| {
         let mut tries = CallRetry::default();
-        let named = which.named(project.as_deref());
-        let pull = tries.call(async || client.pull(named).await).await?.pull;
+        let named = which.named(client).await?;
+        let pull = tries.call(async || client.pull(&named).await).await?.pull;
         review.head = Some(pinned(head, &pull.head));
         review.key = Some(retry::key());
-        let named = ItemName::from(&pull.id);
-        let answer = tries.call(async || client.review_pull(named, &review).reply().await).await?;
+        let named = ItemName::from(pull.id.as_str());
+        let answer = tries.call(async || client.review_pull(&named, &review).reply().await).await?;
         if cx.json() {
             return Ok(ui::raw(answer.json())?);
         }
@@ -171,7 +171,7 @@ fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
     };
     match typed.len() % 2 {
         0 => Ok(typed.chunks(2).map(comment).collect()),
-        _ => Err(CommandError::new(FailureKind::User, "`--at` needs a file with a line, and a text")),
+        _ => Err(CommandError::user("`--at` needs a file with a line, and a text")),
     }
 }
 

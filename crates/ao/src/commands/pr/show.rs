@@ -4,8 +4,8 @@ use super::PullArg;
 
 use crate::cli::context::Context;
 use crate::error::CommandError;
+use crate::show;
 use crate::show::{Canvas, PullParts, pager};
-use crate::{show, ui};
 
 /// Show a pull request: its state, commits, checks, reviews and threads
 #[derive(Debug, clap::Args)]
@@ -28,14 +28,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let detail = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        Ok(client.pull(args.which.named(project.as_deref())).reply().await?)
-    })?;
-    if cx.json() {
-        return Ok(ui::raw(detail.json())?);
-    }
-    let parts = PullParts { all: args.all, only_comments: args.comments };
-    Ok(pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)?)
+    let detail = cx.call(async |client| Ok(client.pull(&args.which.named(client).await?).reply().await?))?;
+    cx.print_reply(&detail, || {
+        let parts = PullParts { all: args.all, only_comments: args.comments };
+        pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)
+    })
 }

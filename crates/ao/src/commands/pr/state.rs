@@ -6,7 +6,7 @@ use ao_api::{NewComment, OpenState, PullDetail, PullEdit};
 use super::PullArg;
 use crate::cli::context::Context;
 use crate::cli::text_input::{self, BodyArgs, TitledText};
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::{show, ui};
 
 /// Mark a draft as ready to be merged
@@ -75,36 +75,29 @@ pub(crate) struct EditArgs {
 pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> {
     let edit = PullEdit { draft: Some(args.undo), ..PullEdit::default() };
     let done = if args.undo { "is a draft" } else { "is ready to be merged" };
-    let client = cx.client()?;
-    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, done, cx) })
+    cx.call(async |client| print_pull(&changed(client, &args.which, &edit).await?, done, cx))
 }
 
 pub(crate) fn close(args: &PullCloseArgs, cx: &Context) -> Result<(), CommandError> {
     let comment = args.comment.as_deref().map(text_input::require_text).transpose()?;
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         if let Some(body) = comment {
-            let project = args.which.project(&client).await?;
             let comment = NewComment { body, ..NewComment::default() };
-            client.comment_on_pull(args.which.named(project.as_deref()), &comment).await?;
+            client.comment_on_pull(&args.which.named(client).await?, &comment).await?;
         }
         let edit = PullEdit { state: Some(OpenState::Closed), ..PullEdit::default() };
-        print_pull(&changed(&client, &args.which, &edit).await?, "is closed", cx)
+        print_pull(&changed(client, &args.which, &edit).await?, "is closed", cx)
     })
 }
 
 pub(crate) fn reopen(args: &PullReopenArgs, cx: &Context) -> Result<(), CommandError> {
     let edit = PullEdit { state: Some(OpenState::Open), ..PullEdit::default() };
-    let client = cx.client()?;
-    cx.wait_for(async { print_pull(&changed(&client, &args.which, &edit).await?, "is open", cx) })
+    cx.call(async |client| print_pull(&changed(client, &args.which, &edit).await?, "is open", cx))
 }
 
 pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(CommandError::new(
-            FailureKind::User,
-            "a pull request needs a title, so nothing was changed",
-        ));
+        return Err(CommandError::user("a pull request needs a title, so nothing was changed"));
     }
     let mut edit = PullEdit {
         title: args.title.clone(),
@@ -116,14 +109,12 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     };
     let by_hand = edit == PullEdit::default();
     if by_hand && !text_input::is_interactive() {
-        return Err(CommandError::new(FailureKind::User, "nothing to change was given")
+        return Err(CommandError::user("nothing to change was given")
             .hint("pass an option such as `--title` or `--base`; on a terminal, an editor is opened"));
     }
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         if by_hand {
-            let project = args.which.project(&client).await?;
-            let detail = client.pull(args.which.named(project.as_deref())).await?;
+            let detail = client.pull(&args.which.named(client).await?).await?;
             let form = TitledText { title: detail.pull.title.clone(), body: detail.body.clone() };
             let Some(form) = form.edited()? else {
                 ui::note("nothing was changed");
@@ -132,7 +123,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
             edit.title = (form.title != detail.pull.title).then_some(form.title);
             edit.body = (form.body != detail.body.trim_end()).then_some(form.body);
         }
-        print_pull(&changed(&client, &args.which, &edit).await?, "is changed", cx)
+        print_pull(&changed(client, &args.which, &edit).await?, "is changed", cx)
     })
 }
 
@@ -141,15 +132,13 @@ async fn changed(
     which: &PullArg,
     edit: &PullEdit,
 ) -> Result<ApiReply<PullDetail>, CommandError> {
-    let project = which.project(client).await?;
-    Ok(client.edit_pull(which.named(project.as_deref()), edit).reply().await?)
+    Ok(client.edit_pull(&which.named(client).await?, edit).reply().await?)
 }
 
 /// Prints a pull request after a change.
 fn print_pull(pull: &ApiReply<PullDetail>, done: &str, cx: &Context) -> Result<(), CommandError> {
-    if cx.json() {
-        return Ok(ui::raw(pull.json())?);
-    }
-    let (title, id) = (ui::TITLE, show::plain(&pull.value.pull.id));
-    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.pull.title)))?)
+    cx.print_reply(pull, || {
+        let (title, id) = (ui::TITLE, show::plain(&pull.value.pull.id));
+        ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.pull.title)))
+    })
 }

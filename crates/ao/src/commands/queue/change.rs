@@ -1,6 +1,6 @@
 //! Changes to a merge queue.
 
-use ao_api::client::{ApiReply, Client};
+use ao_api::client::{ApiReply, Client, ItemName};
 use ao_api::{MergeQueue, QueuePause, QueueWish};
 
 use crate::cli::completers;
@@ -36,15 +36,11 @@ pub(crate) struct RemoveArgs {
 /// Entries that are being tested are not overtaken.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PriorityArgs {
-    /// The pull request: 7, !7 or my-app!7
-    #[arg(value_name = "PR", add = completers::pulls())]
-    pull: String,
+    #[command(flatten)]
+    which: PullArg,
     /// Higher goes first
     #[arg(value_name = "N", allow_negative_numbers = true)]
     priority: i32,
-    /// The project it belongs to [default: the project of the current folder]
-    #[arg(long, short, add = completers::projects())]
-    project: Option<String>,
 }
 
 /// Pause a queue
@@ -68,10 +64,9 @@ pub(crate) struct ResumeArgs {
 }
 
 pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let queue = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        enqueue(&client, args.which.typed(), project, None, args.priority).await
+    let queue = cx.call(async |client| {
+        let ItemName { name: pull, project } = args.which.named(client).await?;
+        enqueue(client, &QueueWish { pull, project, head: None, priority: args.priority }).await
     })?;
     print_queue(&queue, cx, || {
         let place = queue.value.entries.len();
@@ -80,15 +75,8 @@ pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Adds a pull request to its queue. A refusal has an exit code of its own.
-pub(crate) async fn enqueue(
-    client: &Client,
-    pull: &str,
-    project: Option<String>,
-    head: Option<String>,
-    priority: i32,
-) -> Result<ApiReply<MergeQueue>, CommandError> {
-    let wish = QueueWish { pull: pull.to_owned(), project, head, priority };
-    client.enqueue(&wish).reply().await.map_err(|err| {
+pub(crate) async fn enqueue(client: &Client, wish: &QueueWish) -> Result<ApiReply<MergeQueue>, CommandError> {
+    client.enqueue(wish).reply().await.map_err(|err| {
         let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
         let error = CommandError::from(err);
         if stands { error.of_kind(FailureKind::NotMerged) } else { error }
@@ -96,28 +84,21 @@ pub(crate) async fn enqueue(
 }
 
 pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let queue = cx.wait_for(async {
-        let project = args.which.project(&client).await?;
-        Ok(client.dequeue(args.which.named(project.as_deref())).reply().await?)
-    })?;
+    let queue =
+        cx.call(async |client| Ok(client.dequeue(&args.which.named(client).await?).reply().await?))?;
     print_queue(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
 }
 
 pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandError> {
-    let which = PullArg::new(args.pull.clone(), args.project.clone());
-    let client = cx.client()?;
-    let queue = cx.wait_for(async {
-        let project = which.project(&client).await?;
-        Ok(client.prioritize(which.named(project.as_deref()), args.priority).reply().await?)
+    let queue = cx.call(async |client| {
+        Ok(client.prioritize(&args.which.named(client).await?, args.priority).reply().await?)
     })?;
-    print_queue(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
+    print_queue(&queue, cx, || format!("{} has the priority {} now", args.which.name(), args.priority))
 }
 
 pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let queue = cx.wait_for(async {
-        let project = project_id(&client, args.project.as_deref()).await?;
+    let queue = cx.call(async |client| {
+        let project = project_id(client, args.project.as_deref()).await?;
         Ok(client.pause_queue(&QueuePause { project, why: args.why.clone() }).reply().await?)
     })?;
     print_queue(&queue, cx, || {
@@ -126,9 +107,8 @@ pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> 
 }
 
 pub(super) fn resume(args: &ResumeArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let queue = cx.wait_for(async {
-        let project = project_id(&client, args.project.as_deref()).await?;
+    let queue = cx.call(async |client| {
+        let project = project_id(client, args.project.as_deref()).await?;
         Ok(client.resume_queue(&QueuePause { project, why: None }).reply().await?)
     })?;
     print_queue(&queue, cx, || format!("the queue of {} is resumed", queue.value.project_id))

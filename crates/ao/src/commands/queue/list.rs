@@ -19,15 +19,13 @@ pub(crate) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let queues = cx.wait_for(async { Ok(client.queues(args.project.as_deref()).reply().await?) })?;
-    if cx.json() {
-        return Ok(ui::raw(queues.json())?);
-    }
+    let queues = cx.call(async |client| Ok(client.queues(args.project.as_deref()).reply().await?))?;
     let quiet = |queue: &ao_api::MergeQueue| queue.entries.is_empty() && queue.paused.is_none();
-    if queues.value.queues.iter().all(quiet) {
-        ui::note("nothing is queued; `ao queue add PR` queues a pull request that is approved and green");
-        return Ok(());
-    }
-    Ok(ui::text(show::merge_queues(&queues.value, Canvas::here()))?)
+    cx.print_reply(&queues, || {
+        if queues.value.queues.iter().all(quiet) {
+            ui::note("nothing is queued; `ao queue add PR` queues a pull request that is approved and green");
+            return Ok(());
+        }
+        ui::text(show::merge_queues(&queues.value, Canvas::here()))
+    })
 }

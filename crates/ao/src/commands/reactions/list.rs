@@ -28,9 +28,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let reactions = cx.wait_for(async {
-        let project = project_or_all(&client, args.project.as_deref()).await?;
+    let reactions = cx.call(async |client| {
+        let project = project_or_all(client, args.project.as_deref()).await?;
         Ok(client.reactions(project.as_deref(), args.agent.as_deref()).await?)
     })?;
     cx.print(&reactions, || ui::text(table(&reactions.reactions).draw(Canvas::here().width)))

@@ -5,34 +5,25 @@ mod test;
 
 use ao_api::{ReactionStep, StepKind};
 
-use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::{Canvas, plain};
 
-/// Show reactions to events, and test them
-///
-/// Reactions are configured under `reactions`: at the top level, for a project, and for an agent. Each overrides the
-/// one before, field by field.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// Show reactions to events, and test them
+    ///
+    /// Reactions are configured under `reactions`: at the top level, for a project, and for an agent. Each overrides the
+    /// one before, field by field.
+    #[command(after_help = "Examples:
   ao reactions list
   ao reactions list --project my-app --agent codex
   ao reactions test ci-failed --pr 7
   ao reactions test label-added --pr 7 --label needs-tests
   ao reactions test deploy-failed --session my-app-3 --data env=production")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     #[command(alias = "ls")]
     List(list::Args) => list::run,
     Test(test::Args) => test::run,
-}
-
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
 }
 
 /// Parses data arguments: JSON objects, or `key=value` with JSON or text after the sign. Later ones override earlier
@@ -41,18 +32,14 @@ pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_jso
     let mut data = serde_json::Map::new();
     for one in typed {
         if one.trim_start().starts_with('{') {
-            let read: serde_json::Map<_, _> = serde_json::from_str(one).map_err(|err| {
-                CommandError::new(FailureKind::Config, format!("`--data` is not a JSON object: {err}"))
-            })?;
+            let read: serde_json::Map<_, _> = serde_json::from_str(one)
+                .map_err(|err| CommandError::config(format!("`--data` is not a JSON object: {err}")))?;
             data.extend(read);
         } else if let Some((key, value)) = one.split_once('=').filter(|(key, _)| !key.is_empty()) {
             let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
             data.insert(key.to_owned(), value);
         } else {
-            let error = CommandError::new(
-                FailureKind::Config,
-                format!("`{}` is neither JSON nor `key=value`", plain(one)),
-            );
+            let error = CommandError::config(format!("`{}` is neither JSON nor `key=value`", plain(one)));
             return Err(error.hint("write `--data env=production`, or `--data '{\"env\": \"production\"}'`"));
         }
     }

@@ -49,10 +49,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let data = data(&args.data)?;
-    let client = cx.client()?;
-    let tested = cx.wait_for(async {
+    let tested = cx.call(async |client| {
         let (session, pull) = (args.session.as_deref(), args.pr.as_deref());
-        let project_id = project_about(&client, session, pull, args.project.as_deref()).await?;
+        let project_id = project_about(client, session, pull, args.project.as_deref()).await?;
         let test = ReactionTest {
             event: args.event.clone(),
             session: args.session.clone(),

@@ -9,7 +9,7 @@ use crate::client::project_choice::project;
 use crate::commands::new::SessionOptions;
 use crate::commands::pr::claim;
 use crate::commands::spawn;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Make a session the owner of a pull request, or start one on its branch
 ///
@@ -40,25 +40,23 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (session, pull) = meant(&args.names)?;
-    let client = cx.client()?;
-    cx.wait_for(async {
-        let project = project(&client, args.project.as_deref()).await?;
-        let name = pull.to_string();
-        let named = ItemName { name: &name, project: project.as_deref() };
+    cx.call(async |client| {
+        let project = project(client, args.project.as_deref()).await?;
+        let named = ItemName { name: pull.to_string(), project: project.clone() };
         if let Some(session) = session {
-            return claim::set_owner(&client, named, Some(session), cx).await;
+            return claim::set_owner(client, &named, Some(session), cx).await;
         }
         // Take the title from the forge. Without a forge that knows it, its commits can still be fetched.
-        let known = client.pull(named).reply().await.ok();
+        let known = client.pull(&named).reply().await.ok();
         let title = known.map_or_else(|| format!("Pull request {pull}"), |known| known.value.pull.title);
         let wish = NewSession {
-            project_id: project.clone(),
+            project_id: project,
             issue: args.issue.clone(),
             title: args.issue.is_none().then_some(title),
             claim_pr: Some(pull),
             ..args.how.wish()
         };
-        spawn::one(&client, &wish, cx).await
+        spawn::one(client, &wish, cx).await
     })
 }
 
@@ -73,7 +71,7 @@ fn meant(names: &[String]) -> Result<(Option<&str>, u64), CommandError> {
         },
         _ => Err("name a session and a pull request".to_owned()),
     };
-    found.map_err(|err| CommandError::new(FailureKind::Config, err))
+    found.map_err(CommandError::config)
 }
 
 /// Returns the number of a pull request from `7`, `#7`, `!7` or the end of its address.

@@ -40,11 +40,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    let cleanup = cx.wait_for(async {
+    let cleanup = cx.call(async |client| {
         let project_id = match args.all {
             true => None,
-            false => project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?,
+            false => project_about(client, args.session.as_deref(), None, args.project.as_deref()).await?,
         };
         let order = CleanupOrder {
             session: args.session.clone(),

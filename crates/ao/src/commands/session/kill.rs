@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::{completers, duration_arg, text_input};
 use crate::client::find_session;
 use crate::commands::stop;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 use crate::show::Canvas;
 use crate::{show, ui};
 
@@ -88,13 +88,13 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
     let name = &known.name;
     if cx.json() || !text_input::is_interactive() {
         let error = format!("the work of `{name}` is not discarded without your confirmation");
-        return Err(CommandError::new(FailureKind::User, error)
+        return Err(CommandError::user(error)
             .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
             .hint(format!("`ao session kill {name}` stops it and keeps its work")));
     }
     match text_input::confirm(&format!("Throw the work of {name} away?"))? {
         true => Ok(()),
-        false => Err(CommandError::new(FailureKind::User, "nothing was done")
+        false => Err(CommandError::user("nothing was done")
             .hint(format!("`ao session kill {name}` stops it and keeps its work"))),
     }
 }
@@ -111,8 +111,7 @@ fn print_result(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -
     let kept = cleanup.trees.iter().any(|tree| tree.decision == Decision::Keep);
     if kept && args.discard {
         let error = format!("the workspace of `{}` is still there", ended.name);
-        return Err(CommandError::new(FailureKind::User, error)
-            .hint("stop the programs that run in it, and try again"));
+        return Err(CommandError::user(error).hint("stop the programs that run in it, and try again"));
     }
     if kept {
         let tree = ended.workspace.as_ref().map_or_else(String::new, |tree| format!(" in {}", tree.path));

@@ -7,31 +7,20 @@ mod restore;
 
 use super::list;
 
-use crate::cli::context::Context;
-use crate::error::CommandError;
-
-/// List, kill, restore and clean up sessions
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+subcommands! {
+    /// List, kill, restore and clean up sessions
+    #[command(after_help = "Examples:
   ao session ls
   ao session kill my-app-3
   ao session restore my-app-3
   ao session cleanup --dry-run
   ao session claim-pr 7 --project my-app")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
+    pub(crate) struct Args;
 
-subcommands! {
     #[command(alias = "list")]
     Ls(list::Args) => list::run,
     Kill(kill::Args) => kill::run,
     Restore(restore::Args) => restore::run,
     Cleanup(cleanup::Args) => cleanup::run,
     ClaimPr(claim_pr::Args) => claim_pr::run,
-}
-
-pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    args.command.run(cx)
 }

@@ -26,7 +26,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
     let how = Restore { runtime: args.runtime.clone() };
-    cx.wait_for(async { print_state(&client.restore(&args.session, &how).await?, cx) })
+    cx.call(async |client| print_state(&client.restore(&args.session, &how).await?, cx))
 }

@@ -1,7 +1,7 @@
 //! Actions that would have been taken, derived from the events of the core.
 
-use ao_core::errand::{ErrandEvent, JobOrder};
 use ao_core::incident::{EscalationLevel, IncidentEvent, Subject};
+use ao_core::job::{JobEvent, JobOrder};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
 use ao_core::session::{MessageKind, Sender, SessionEvent};
@@ -34,7 +34,7 @@ pub(super) enum ActionKind {
     /// A notice to people. `project` decides the channels.
     Notice { level: String, project: Option<String>, channel: Option<String>, text: String },
     /// A job: a command, a rebase, another run or an answer.
-    Errand { order: String },
+    Job { order: String },
     /// A pull request was queued.
     Merge {},
     /// A session did not get a slot at once.
@@ -84,9 +84,9 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Simula
             };
             (state.subject_name(&notice.subject), what)
         }
-        Event::Errand(_, ErrandEvent::Wanted { errand }) => {
-            let (about, order) = ordered(&errand.order)?;
-            (about, ActionKind::Errand { order })
+        Event::Job(_, JobEvent::Wanted { job }) => {
+            let (about, order) = ordered(&job.order)?;
+            (about, ActionKind::Job { order })
         }
         Event::Queue(_, QueueEvent::Enqueued { pull, .. }) => (pull.to_string(), ActionKind::Merge {}),
         _ => return None,

@@ -20,7 +20,7 @@ use camino::Utf8PathBuf;
 
 use self::simulation::Simulation;
 use crate::cli::context::Context;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Show what a configuration would have done with recorded events
 ///
@@ -48,7 +48,7 @@ const MORNING: ao_core::Timestamp = ao_core::Timestamp(1_704_096_000_000);
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let Some(path) = &args.events else {
-        return Err(CommandError::new(FailureKind::User, "a simulation needs recorded events")
+        return Err(CommandError::user("a simulation needs recorded events")
             .hint("`ao events export > events.ndjson` writes them; then add `--events events.ndjson`")
             .hint("without a record, `ao reactions test` shows the reaction to one event"));
     };
@@ -59,14 +59,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let loaded = config::load(file.as_deref())?;
     let events = replay::read(path)?;
     let deeds = replay::play(Simulation::new(&loaded.config, events[0].at), events)?;
-    let channels = report::NoticeChannels::of(&loaded.config);
-    report::print(&deeds, &channels, args.all, cx)
+    report::print(&deeds, &loaded.config, args.all, cx)
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
     let path = std::path::absolute(path).map_err(CommandError::environment)?;
     Utf8PathBuf::from_path_buf(path)
-        .map_err(|path| CommandError::new(FailureKind::User, format!("`{}` is not UTF-8", path.display())))
+        .map_err(|path| CommandError::user(format!("`{}` is not UTF-8", path.display())))
 }
 
 /// Returns the configuration file in use in the current folder.

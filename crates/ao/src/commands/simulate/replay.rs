@@ -18,23 +18,22 @@ use serde_json::Value;
 
 use super::action::SimulatedAction;
 use super::simulation::Simulation;
-use crate::error::{CommandError, FailureKind};
+use crate::error::CommandError;
 
 /// Reads the output of `ao events export` or `ao events --json`.
 pub(super) fn read(path: &Utf8Path) -> Result<Vec<StampedEvent>, CommandError> {
     let file = File::open(path).map_err(|err| {
-        CommandError::new(FailureKind::User, format!("`{path}` cannot be read: {err}"))
+        CommandError::user(format!("`{path}` cannot be read: {err}"))
             .hint("`ao events export > FILE` writes one")
     })?;
     let mut events = Vec::new();
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
-        let line = line
-            .map_err(|err| CommandError::new(FailureKind::User, format!("`{path}`, line {number}: {err}")))?;
+        let line = line.map_err(|err| CommandError::user(format!("`{path}`, line {number}: {err}")))?;
         if line.trim().is_empty() {
             continue;
         }
         let wrong = |why: String| {
-            CommandError::new(FailureKind::User, format!("`{path}`, line {number}: {why}"))
+            CommandError::user(format!("`{path}`, line {number}: {why}"))
                 .hint("the file must be the output of `ao events export` or `ao events --json`")
         };
         let record: Value =
@@ -46,7 +45,7 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<StampedEvent>, CommandError> {
         events.push(event(&record).map_err(wrong)?);
     }
     if events.is_empty() {
-        return Err(CommandError::new(FailureKind::User, format!("there are no events in `{path}`"))
+        return Err(CommandError::user(format!("there are no events in `{path}`"))
             .hint("`ao events export` writes all of them, and `ao events --json` only the latest"));
     }
     Ok(events)
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_issue_that_would_have_begun_by_itself_has_one_session_and_its_agent_does_what_it_did() {
-        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Errand { order } if order.starts_with("starts the task"));
+        let begun = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Job { order } if order.starts_with("starts the task"));
         let asked = |deed: &&SimulatedAction| matches!(&deed.what, ActionKind::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
         for (auto, times) in [(false, 0), (true, 1)] {
             let yaml = format!("projects: {{ app: {{ path: /tmp/app, autoAssign: {auto} }} }}");

@@ -16,48 +16,29 @@ use crate::{show, ui};
 /// Number of actions shown by default.
 const SHOWN: usize = 40;
 
-/// The channels of notices.
-pub(super) struct NoticeChannels<'a> {
-    config: &'a Config,
-}
-
-impl<'a> NoticeChannels<'a> {
-    pub(super) fn of(config: &'a Config) -> NoticeChannels<'a> {
-        NoticeChannels { config }
+/// Returns the channels that an action's notice goes to; none if there is no notice, or no receiver.
+fn channels_of(config: &Config, deed: &SimulatedAction) -> Vec<String> {
+    let ActionKind::Notice { level, project, channel, .. } = &deed.what else { return vec![] };
+    if let Some(channel) = channel {
+        return vec![channel.clone()];
     }
-
-    /// Returns the channels that a notice goes to; none if there is no receiver.
-    fn for_notice(&self, level: &str, project: Option<&str>, channel: Option<&str>) -> Vec<String> {
-        if let Some(channel) = channel {
-            return vec![channel.to_owned()];
-        }
-        let own = project.and_then(|project| self.config.projects.get(project));
-        if let Some(own) = own.and_then(|project| project.notifiers.clone()) {
-            return own;
-        }
-        let priority = match level {
-            "urgent" => Priority::Urgent,
-            "action" => Priority::Action,
-            "warning" => Priority::Warning,
-            _ => Priority::Info,
-        };
-        let routed = self.config.notification_routing.channels(priority);
-        routed.unwrap_or(&self.config.defaults.notifiers).to_vec()
+    let own = project.as_ref().and_then(|project| config.projects.get(project));
+    if let Some(own) = own.and_then(|project| project.notifiers.clone()) {
+        return own;
     }
-
-    fn of_deed(&self, deed: &SimulatedAction) -> Vec<String> {
-        match &deed.what {
-            ActionKind::Notice { level, project, channel, .. } => {
-                self.for_notice(level, project.as_deref(), channel.as_deref())
-            }
-            _ => vec![],
-        }
-    }
+    let priority = match level.as_str() {
+        "urgent" => Priority::Urgent,
+        "action" => Priority::Action,
+        "warning" => Priority::Warning,
+        _ => Priority::Info,
+    };
+    let routed = config.notification_routing.channels(priority);
+    routed.unwrap_or(&config.defaults.notifiers).to_vec()
 }
 
 pub(super) fn print(
     deeds: &[SimulatedAction],
-    channels: &NoticeChannels<'_>,
+    config: &Config,
     all: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
@@ -69,14 +50,14 @@ pub(super) fn print(
         ActionKind::Escalation { event, to, .. } => Some((event.clone(), to.clone())),
         _ => None,
     }));
-    let notices = counted(deeds.iter().flat_map(|deed| channels.of_deed(deed)));
+    let notices = counted(deeds.iter().flat_map(|deed| channels_of(config, deed)));
     let count = |is: fn(&ActionKind) -> bool| deeds.iter().filter(|deed| is(&deed.what)).count();
     let messages = count(|what| matches!(what, ActionKind::Message { .. }));
     let merges = count(|what| matches!(what, ActionKind::Merge {}));
     let waits = count(|what| matches!(what, ActionKind::Wait { .. }));
     let doubts = count(|what| matches!(what, ActionKind::Doubt { .. }));
     let people = count(|what| matches!(what, ActionKind::Notice { .. }));
-    let errands = count(|what| matches!(what, ActionKind::Errand { .. }));
+    let jobs = count(|what| matches!(what, ActionKind::Job { .. }));
     if cx.json() {
         let pairs = |counts: &std::collections::BTreeMap<(String, String), usize>, second: &str| {
             let rows = counts
@@ -87,7 +68,7 @@ pub(super) fn print(
         let deeds = deeds.iter().map(|deed| {
             let mut value = serde_json::to_value(deed).unwrap_or_default();
             if matches!(deed.what, ActionKind::Notice { .. }) {
-                value["channels"] = json!(channels.of_deed(deed));
+                value["channels"] = json!(channels_of(config, deed));
             }
             value
         });
@@ -98,7 +79,7 @@ pub(super) fn print(
                 "messages": messages,
                 "notices": people,
                 "noticesByChannel": notices,
-                "errands": errands,
+                "jobs": jobs,
                 "merges": merges,
                 "doubts": doubts,
                 "waits": waits,
@@ -119,7 +100,7 @@ pub(super) fn print(
     for (what, times) in [
         ("failures that may be flaky", doubts),
         ("messages to agents", messages),
-        ("jobs", errands),
+        ("jobs", jobs),
         ("merges", merges),
         ("sessions that wait for a slot", waits),
         ("notices to people", people),
@@ -144,7 +125,7 @@ pub(super) fn print(
             "  {FAINT}{}{FAINT:#}  {:<14} {}",
             clock(deed.at),
             show::plain(&deed.about),
-            show::plain(&words(deed, channels))
+            show::plain(&words(deed, config))
         );
     }
     if shown < deeds.len() {
@@ -154,18 +135,18 @@ pub(super) fn print(
 }
 
 /// Renders an action in one line.
-fn words(deed: &SimulatedAction, channels: &NoticeChannels<'_>) -> String {
+fn words(deed: &SimulatedAction, config: &Config) -> String {
     match &deed.what {
         ActionKind::Reaction { event, action, why } => format!("{event}: {action} ({why})"),
         ActionKind::Doubt { event } => format!("{event}: no reaction until it is confirmed"),
         ActionKind::Escalation { event, to, why } => format!("{event}: escalated to the {to} ({why})"),
         ActionKind::Message { text } => format!("message to its agent: {}", short(text)),
         ActionKind::Notice { level, text, .. } => {
-            let by = channels.of_deed(deed);
+            let by = channels_of(config, deed);
             let by = if by.is_empty() { "nobody".to_owned() } else { by.join(", ") };
             format!("{level} to {by}: {}", short(text))
         }
-        ActionKind::Errand { order } => format!("ao {order}"),
+        ActionKind::Job { order } => format!("ao {order}"),
         ActionKind::Merge {} => "goes into the merge queue".into(),
         ActionKind::Wait { why } => format!("waits: {why}"),
     }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use ao_config::shape::Config;
 use ao_core::agent_report::{AgentReport, TurnCause};
-use ao_core::errand::{ErrandInput, ErrandOutcome, JobOrder};
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
 use ao_core::input::SpawnRequest;
+use ao_core::job::{JobInput, JobOrder, JobOutcome};
 use ao_core::notice::NoticeInput;
 use ao_core::order::{AnswerOrder, CancelOrder, DeliverOrder, LookOrder};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{DeliveryStage, ProcessRef, Session, SessionEvent, SessionInput};
 use ao_core::{
-    Effect, ErrandId, Event, Input, Moment, ProjectId, Refusal, SessionId, StampedEvent, State, Timestamp,
+    Effect, Event, Input, JobId, Moment, ProjectId, Refusal, SessionId, StampedEvent, State, Timestamp,
     scopes, step, wants,
 };
 
@@ -82,7 +82,7 @@ impl Simulation {
                 Some(EffectOutcome::Comes(input)) => {
                     let _ = self.one(*input);
                 }
-                Some(EffectOutcome::Begins { errand, tries, request }) => self.begin(errand, tries, request),
+                Some(EffectOutcome::Begins { job, tries, request }) => self.begin(job, tries, request),
             }
         }
         self.endless = Some(self.now);
@@ -110,18 +110,18 @@ impl Simulation {
     }
 
     /// Starts a session for a task, if possible.
-    fn begin(&mut self, errand: ErrandId, tries: u32, request: Box<SpawnRequest>) {
+    fn begin(&mut self, job: JobId, tries: u32, request: Box<SpawnRequest>) {
         let said = match self.one(Input::Spawn(request)) {
             Ok(()) => "an agent was started".to_owned(),
             Err(Refusal::TaskTaken { .. }) => "a session works on it already".to_owned(),
             Err(refusal) => {
-                let input = ErrandInput::Failed { tries, why: refusal.to_string(), again: None };
-                let _ = self.one(Input::Errand { errand, input });
+                let input = JobInput::Failed { tries, why: refusal.to_string(), again: None };
+                let _ = self.one(Input::Job { job, input });
                 return;
             }
         };
-        let input = ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said } };
-        let _ = self.one(Input::Errand { errand, input });
+        let input = JobInput::Done { tries, outcome: JobOutcome::Done { said } };
+        let _ = self.one(Input::Job { job, input });
     }
 
     /// Advances the clock, handling everything that falls due on the way.
@@ -183,12 +183,12 @@ impl Simulation {
         }
         scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|effect| match effect
         {
-            Effect::RunErrand { errand } => match &errand.order {
+            Effect::RunJob { job } => match &job.order {
                 JobOrder::Assign { task, agent, .. } => {
                     let request = Box::new(self.crew.request(&self.state, task, agent.as_deref()));
-                    Some(EffectOutcome::Begins { errand: errand.id, tries: errand.tries, request })
+                    Some(EffectOutcome::Begins { job: job.id, tries: job.tries, request })
                 }
-                _ => self.done(Effect::RunErrand { errand }).map(EffectOutcome::comes),
+                _ => self.done(Effect::RunJob { job }).map(EffectOutcome::comes),
             },
             effect => self.done(effect).map(EffectOutcome::comes),
         })
@@ -240,19 +240,17 @@ impl Simulation {
                 };
                 Some(Input::Notice { notice: id, input })
             }
-            Effect::RunErrand { errand } => {
-                let tries = errand.tries;
-                let input = match errand.order {
-                    JobOrder::CheckBase { .. } => {
-                        ErrandInput::Done { tries, outcome: ErrandOutcome::BaseGreen {} }
-                    }
+            Effect::RunJob { job } => {
+                let tries = job.tries;
+                let input = match job.order {
+                    JobOrder::CheckBase { .. } => JobInput::Done { tries, outcome: JobOutcome::BaseGreen {} },
                     JobOrder::Rebase { .. } => {
                         let why = "conflicts cannot be simulated".into();
-                        ErrandInput::Failed { tries, why, again: None }
+                        JobInput::Failed { tries, why, again: None }
                     }
-                    _ => ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said: String::new() } },
+                    _ => JobInput::Done { tries, outcome: JobOutcome::Done { said: String::new() } },
                 };
-                Some(Input::Errand { errand: errand.id, input })
+                Some(Input::Job { job: job.id, input })
             }
             _ => None,
         }
@@ -287,7 +285,7 @@ enum EffectOutcome {
     Comes(Box<Input>),
     /// Starts a session for a task, then reports it.
     Begins {
-        errand: ErrandId,
+        job: JobId,
         tries: u32,
         request: Box<SpawnRequest>,
     },

@@ -34,14 +34,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let client = cx.client()?;
-    cx.wait_for(async {
+    cx.call(async |client| {
         match (args.watch, cx.json()) {
-            (true, _) => watch::watch(&client, args.session.as_deref(), cx).await,
+            (true, _) => watch::watch(client, args.session.as_deref(), cx).await,
             // Unparsed: programs ask for this often.
-            (false, true) => Ok(ui::raw(&raw(&client, args.session.as_deref()).await?)?),
+            (false, true) => Ok(ui::raw(&raw(client, args.session.as_deref()).await?)?),
             (false, false) => {
-                let seen = StatusView::look(&client, args.session.as_deref()).await?;
+                let seen = StatusView::look(client, args.session.as_deref()).await?;
                 Ok(ui::text(seen.draw(Canvas::here()))?)
             }
         }

@@ -1,12 +1,12 @@
 //! The forge in the box as its users have it: branches, pull requests, checks, reviews and issues of a plain git repository.
 
 mod checks;
-mod errands;
 mod failures;
 mod feedback;
 mod growth;
 mod hostile;
 mod issues;
+mod jobs;
 mod owners;
 mod queue;
 mod remotes;

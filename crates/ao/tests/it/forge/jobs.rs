@@ -39,16 +39,16 @@ fn a_branch_is_rebased_once_its_agent_is_at_rest_and_never_under_its_hands() {
     until("the base to be seen", || house.pull(&number)["base"] == base.as_str());
     house.ao(&["emit", "wanted", "--pr", &number]).succeeds();
 
-    // It is looked at more often than an errand is tried.
-    until("somebody is in the way", || house.logged("errand.delayed").len() > 4);
-    assert!(house.logged("errand.delayed").iter().all(|it| it["delayed"]["counts"] == false));
+    // It is looked at more often than a job is tried.
+    until("somebody is in the way", || house.logged("job.delayed").len() > 4);
+    assert!(house.logged("job.delayed").iter().all(|it| it["delayed"]["counts"] == false));
     assert_eq!(house.pull(&number)["head"], before.as_str(), "not under its hands");
     fs::write(&done, "").unwrap();
     until("it is rebased", || {
         let head = house.pull(&number)["head"].as_str().unwrap().to_owned();
         head != before && git(&house.repository(), &["merge-base", &head, &base]) == base
     });
-    assert_eq!(house.logged("errand.failed"), Vec::<Value>::new());
+    assert_eq!(house.logged("job.failed"), Vec::<Value>::new());
     assert_eq!(times(&house.turns_until_now(&session), "not rebased"), 0);
 }
 
@@ -69,7 +69,7 @@ fn a_command_is_run_with_the_problem_on_its_input_and_what_it_says_goes_up_if_it
     house.wait_for(&session, "idle");
 
     house.ao(&["emit", "wanted", "--session", &session, "--detail", "it works"]).succeeds();
-    until("it was run", || house.logged("errand.done").len() == 1);
+    until("it was run", || house.logged("job.done").len() == 1);
     let document: Value = serde_json::from_str(&fs::read_to_string(&heard).unwrap()).unwrap();
     assert_eq!(document["session"]["name"], session.as_str(), "{document}");
     assert!(document.to_string().contains("it works"), "{document}");
@@ -115,7 +115,7 @@ fn an_agent_is_started_for_what_is_no_agents_yet_and_only_one() {
     until("it knows what is wanted", || times(&house.turns(&session), "the roof leaks") == 1);
     // The same again is no news.
     emit();
-    until("the errand is over", || house.logged("errand.done").len() == 1);
+    until("the job is over", || house.logged("job.done").len() == 1);
     let listed = house.ao(&["status", "--json"]).succeeds().json();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
 }
