@@ -3,6 +3,11 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// Milliseconds that the kernel may take to load a program. It takes microseconds on a host that is not overloaded.
+const LOADING: u32 = 200;
 
 /// A process as read from `/proc/<pid>/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,8 +74,35 @@ fn children(pid: i32) -> Vec<i32> {
 }
 
 /// Reads the environment that a process was started with. Returns `None` if it has ended or we may not look.
+///
+/// A process that is just replacing its program shows none for a moment, so it is read again: a search for marks in
+/// environments would miss it.
 pub fn environment(pid: i32) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/environ")).ok()
+    let read = || fs::read(format!("/proc/{pid}/environ")).ok();
+    let mut environment = read()?;
+    for _ in 0..LOADING {
+        if !environment.is_empty() {
+            break;
+        }
+        let is_loading = is_loading(pid);
+        // Also if it is not loading: it may have finished after the last read.
+        environment = read()?;
+        if !is_loading {
+            break;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Some(environment)
+}
+
+/// Returns `true` for a process whose new program is not in place yet: the end of its environment is not set.
+fn is_loading(pid: i32) -> bool {
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    let ended = fields.first().is_none_or(|state| matches!(*state, "Z" | "X"));
+    !ended && number(6).is_some_and(|flags| flags & KERNEL_THREAD == 0) && number(48) == Some(0)
 }
 
 /// Returns the id of this boot of the host. Start times cannot be compared across boots.
@@ -105,6 +137,20 @@ fn parse(text: &str) -> Option<ProcessStat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Marks in the environment are how stray processes are found, so a fresh one must not pass for unmarked.
+    #[test]
+    fn the_environment_of_a_process_that_has_just_started_is_read() {
+        for round in 0..500 {
+            let mut sleep = std::process::Command::new("sleep");
+            let mut child = sleep.arg("60").env("MARK", "here").spawn().expect("`sleep` is there");
+            let environment = environment(i32::try_from(child.id()).expect("a pid"));
+            child.kill().expect("it is ours");
+            child.wait().expect("it is ours");
+            let environment = environment.expect("it lived");
+            assert!(environment.split(|byte| *byte == 0).any(|entry| entry == b"MARK=here"), "round {round}");
+        }
+    }
 
     #[test]
     fn a_name_with_brackets_and_spaces_is_passed_over() {
