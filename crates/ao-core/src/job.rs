@@ -20,6 +20,7 @@ use crate::{Commit, JobId, Moment, ProjectId, PullId, SessionId, TaskId, Timesta
 const TRIES: u32 = 3;
 /// Time that a job waits for an obstacle, unless its requester sets another.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const LIMITED_PATIENCE: Duration = Duration::from_secs(48 * 3600);
 /// Interval at which an obstacle is looked at again, at first and after a while.
 const LOOK_LEAST: Duration = Duration::from_secs(1);
 const LOOK_MOST: Duration = Duration::from_secs(30);
@@ -142,10 +143,15 @@ pub struct ReactionRound {
 pub enum JobInput {
     /// It was done.
     Done { tries: u32, outcome: JobOutcome },
-    /// It failed. If another try may help, `again` is the least time before it.
-    Failed { tries: u32, why: String, again: Option<Duration> },
+    /// It failed; another try may help if `again` is set.
+    Failed { tries: u32, why: String, again: bool },
     /// It cannot be done while an obstacle is there that goes away by itself. That is no try.
-    InTheWay { tries: u32, why: String },
+    InTheWay {
+        tries: u32,
+        why: String,
+        /// The time that a service asks to wait, which may be longer than jobs wait otherwise.
+        after: Option<Duration>,
+    },
     /// Its next try is due.
     Due,
 }
@@ -209,18 +215,19 @@ pub(crate) fn decide(
         }
         JobInput::Failed { tries, why, again } if tries == job.tries => {
             let tried = tries.saturating_sub(job.waits);
-            if let Some(least) = again.filter(|_| tried + 1 < TRIES) {
-                let again_at = moment.at + session::backoff(tried).max(least);
+            if again && tried + 1 < TRIES {
+                let again_at = moment.at + session::backoff(tried);
                 vec![JobEvent::Delayed { why, again_at, counts: true }]
             } else {
                 vec![JobEvent::Failed { requester: job.requester.clone(), why }]
             }
         }
-        JobInput::InTheWay { tries, why } if tries == job.tries && job.again_at.is_none() => {
+        JobInput::InTheWay { tries, why, after } if tries == job.tries && job.again_at.is_none() => {
             let waited = moment.at.since(job.since);
-            let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
-            // It ends before its requester continues without it.
-            if again_at < job.since + patience.unwrap_or(PATIENCE) {
+            let again_at = moment.at + after.unwrap_or((waited / 4).clamp(LOOK_LEAST, LOOK_MOST));
+            // It ends before its requester continues without it. A service that names a time is waited for.
+            let at_most = if after.is_some() { LIMITED_PATIENCE } else { PATIENCE };
+            if again_at < job.since + patience.unwrap_or(at_most) {
                 vec![JobEvent::Delayed { why, again_at, counts: false }]
             } else {
                 let why = format!("{why}, and was so for {} s", waited.as_secs());

@@ -215,6 +215,7 @@ fn visit_queue(input: &mut QueueInput, mask: TextMask<'_>) {
         | QueueInput::EffectFailed { why, .. }
         | QueueInput::Landed { head_branch: Some(HeadBranch::Left { why }), .. } => mask(why),
         QueueInput::Enqueue { .. }
+        | QueueInput::TestLimited { .. }
         | QueueInput::LandLimited { .. }
         | QueueInput::MergeNow { .. }
         | QueueInput::Prioritize { .. }

@@ -27,6 +27,8 @@ use crate::slots::AdapterSet;
 
 /// The shortest time for which a rate limit is waited out.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+/// The longest.
+const LONGEST_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The reason of a failure; the effect's key identifies what failed.
 struct Failure(String);
@@ -59,7 +61,7 @@ pub(crate) fn failed(key: EffectKey, why: String) -> Vec<Input> {
     }
     match key {
         EffectKey::RunJob { job, tries } => {
-            let input = JobInput::Failed { tries, why, again: Some(Duration::ZERO) };
+            let input = JobInput::Failed { tries, why, again: true };
             vec![Input::Job { job, input }]
         }
         EffectKey::Notify { notice, channel, tries } => {
@@ -228,24 +230,25 @@ async fn perform(
             };
             let input = match told {
                 Ok(outcome) => JobInput::Done { tries, outcome },
-                Err(JobError::InTheWay(why)) => JobInput::InTheWay { tries, why },
-                Err(JobError::Later(why)) => JobInput::Failed { tries, why, again: Some(Duration::ZERO) },
-                Err(JobError::Limited { why, after }) => JobInput::Failed { tries, why, again: Some(after) },
-                Err(JobError::Never(why)) => JobInput::Failed { tries, why, again: None },
+                Err(JobError::InTheWay(why)) => JobInput::InTheWay { tries, why, after: None },
+                Err(JobError::Later(why)) => JobInput::Failed { tries, why, again: true },
+                Err(JobError::Limited { why, after }) => {
+                    JobInput::InTheWay { tries, why, after: Some(believed(after)) }
+                }
+                Err(JobError::Never(why)) => JobInput::Failed { tries, why, again: false },
             };
             Ok(vec![Input::Job { job: id, input }])
         }
         Effect::TestMerge { order, .. } => {
             let project = order.pull.project.clone();
-            let result = loop {
-                match slots.scm(&project)?.test(&order).await {
-                    // As good as under way: no try is used up.
-                    Err(ScmError::Limited { after }) => tokio::time::sleep(after.max(SHORTEST_LIMIT)).await,
-                    tested => break tested?,
-                }
-            };
+            let tested = slots.scm(&project)?.test(&order).await;
             let TestOrder { pull, head, base, ahead, checks, .. } = order;
-            let input = QueueInput::Tested { pull, head, base, ahead, checks, result };
+            let input = match tested {
+                Err(ScmError::Limited { after }) => {
+                    QueueInput::TestLimited { pull, head, base, ahead, checks, after: believed(after) }
+                }
+                tested => QueueInput::Tested { pull, head, base, ahead, checks, result: tested? },
+            };
             Ok(vec![Input::Queue { project, input }])
         }
         Effect::Merge { order, .. } => {
@@ -253,7 +256,9 @@ async fn perform(
             let outcome = slots.scm(&project)?.merge(&order).await;
             let MergeOrder { pull, head, base, delete_branch, .. } = order;
             let input = match outcome {
-                Err(ScmError::Limited { after }) => QueueInput::LandLimited { pull, head, base, after },
+                Err(ScmError::Limited { after }) => {
+                    QueueInput::LandLimited { pull, head, base, after: believed(after) }
+                }
                 Err(err) => return Err(err.into()),
                 Ok(MergeOutcome::Merged { commit, tip, branch_left, with }) => {
                     let deleted = branch_left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why });
@@ -301,6 +306,12 @@ async fn whereabouts(
         wrong.push(format!("it works in `{folder}`"));
     }
     ((!wrong.is_empty()).then(|| wrong.join("; ")), stand)
+}
+
+/// Returns the time to wait for a service that is limited. Clocks differ, so it may name a time in the past; and a
+/// service that names a time far away is asked once a day.
+fn believed(after: Duration) -> Duration {
+    after.clamp(SHORTEST_LIMIT, LONGEST_LIMIT)
 }
 
 fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {

@@ -54,6 +54,7 @@ impl Project {
             | QueueInput::Tested { pull, .. }
             | QueueInput::Landed { pull, .. }
             | QueueInput::LandRefused { pull, .. }
+            | QueueInput::TestLimited { pull, .. }
             | QueueInput::LandLimited { pull, .. }
             | QueueInput::Verdict { pull, .. }
             | QueueInput::EffectFailed { pull, .. } => {
@@ -96,6 +97,7 @@ impl QueueEvent {
             | QueueEvent::Held { pull, .. }
             | QueueEvent::TryFailed { pull, .. }
             | QueueEvent::InTheWay { pull, .. }
+            | QueueEvent::TestResumed { pull }
             | QueueEvent::Rejected { pull, .. }
             | QueueEvent::Landed { pull, .. } => Some(pull),
             QueueEvent::Split { pulls, .. } => pulls.first(),

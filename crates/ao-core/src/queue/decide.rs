@@ -110,6 +110,11 @@ pub(crate) fn decide(
                 }
             }
         }
+        QueueInput::TestLimited { pull, head, base, ahead, checks, after } => {
+            if let Some(lane) = queue.in_test(pull, head, base, ahead, *checks) {
+                steps.wait_for_limit(lane, *after);
+            }
+        }
         QueueInput::LandLimited { pull, head, base, after } => {
             if let Some(lane) = in_landing(queue, pull, head).filter(|lane| lane.on == *base) {
                 steps.wait_for_limit(lane, *after);

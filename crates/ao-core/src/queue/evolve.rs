@@ -76,6 +76,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
                 lane.state = LaneState::Tested { tree: tree.clone() };
             }
         }
+        QueueEvent::TestResumed { pull } => change(queue, pull, |entry| entry.in_the_way = None),
         QueueEvent::Removed { pull, .. } => leave(queue, pull),
         QueueEvent::Rejected { pull, reason, .. } => {
             leave(queue, pull);

@@ -60,6 +60,10 @@ impl Lane {
         matches!(self.state, LaneState::Landing { .. })
     }
 
+    pub(super) fn is_testing(&self) -> bool {
+        matches!(self.state, LaneState::Testing {})
+    }
+
     pub(super) fn has_failed(&self) -> bool {
         matches!(self.state, LaneState::Failed { .. })
     }

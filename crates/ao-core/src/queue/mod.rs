@@ -175,7 +175,16 @@ pub enum QueueInput {
         /// The reason is unrelated to the change.
         in_the_way: bool,
     },
-    /// The forge takes no call for a while.
+    /// The forge takes no call for a while, so a test has not begun.
+    TestLimited {
+        pull: PullId,
+        head: Commit,
+        base: Commit,
+        ahead: Vec<LanePart>,
+        checks: bool,
+        after: Duration,
+    },
+    /// The forge takes no call for a while, so nothing has landed.
     LandLimited { pull: PullId, head: Commit, base: Commit, after: Duration },
     /// The hooks that may object were asked about a head.
     Verdict { pull: PullId, head: Commit, objection: Option<String> },
@@ -280,8 +289,10 @@ pub enum QueueEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         landing: bool,
     },
-    /// Something blocks the landing. Its lane stays green and lands later.
+    /// Something blocks the landing or the test. Its lane stays as it is and goes on later.
     InTheWay { pull: PullId, why: String, times: u32, again_at: Timestamp },
+    /// Nothing blocks the test any longer.
+    TestResumed { pull: PullId },
     /// An entry has left the queue without landing.
     Rejected { pull: PullId, head: Commit, reason: QueueRejection },
     /// An entry has landed.
@@ -338,6 +349,7 @@ impl MergeQueue {
     pub fn work(&self) -> Vec<QueueWork> {
         let wanted =
             self.lanes.iter().filter(|lane| self.paused.is_none() || self.request_of(lane).is_some());
+        let wanted = wanted.filter(|lane| !lane.is_testing() || self.in_the_way_of(lane).is_none());
         wanted.filter_map(|lane| lane.work(self.tries_of(lane))).collect()
     }
 
@@ -373,8 +385,10 @@ impl MergeQueue {
         checks: bool,
     ) -> Option<&Lane> {
         self.led_by(pull, head).filter(|lane| {
-            let testing = matches!(lane.state, LaneState::Testing {});
-            testing && lane.base == *base && lane.before() == ahead && self.runs_checks(lane) == checks
+            lane.is_testing()
+                && lane.base == *base
+                && lane.before() == ahead
+                && self.runs_checks(lane) == checks
         })
     }
 
@@ -383,14 +397,19 @@ impl MergeQueue {
         self.lanes.iter().find(|lane| lane.last().is_some_and(leads))
     }
 
-    /// Returns the time at which a blocked landing is retried.
+    /// Returns the time at which a blocked landing or test is retried.
     pub(crate) fn again_at(&self) -> Option<Timestamp> {
-        let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
-        let in_the_way = self.in_the_way_of(first).filter(|_| self.paused.is_none())?;
-        Some(in_the_way.again_at)
+        let tests = self.lanes.iter().filter(|lane| lane.is_testing());
+        let tests = tests.filter_map(|lane| Some(self.in_the_way_of(lane)?.again_at));
+        tests.chain(self.land_again_at()).min().filter(|_| self.paused.is_none())
     }
 
-    /// Returns the known obstacle to landing a lane.
+    fn land_again_at(&self) -> Option<Timestamp> {
+        let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
+        Some(self.in_the_way_of(first)?.again_at)
+    }
+
+    /// Returns the known obstacle to landing or testing a lane.
     pub fn in_the_way_of(&self, lane: &Lane) -> Option<&InTheWay> {
         self.entry(&lane.last()?.pull)?.in_the_way.as_ref()
     }

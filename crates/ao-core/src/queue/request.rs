@@ -52,6 +52,8 @@ pub enum HeadBranch {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::queue::bench::*;
     use crate::queue::{QueueEvent, QueueInput, QueueRejection};
@@ -106,6 +108,10 @@ mod tests {
         let events = blocked.events(&in_the_way(1, "h1", "b1")).unwrap();
         let reason = QueueRejection::Held { why: "a.rs is dirty".into() };
         assert_eq!(events, [QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason }]);
+        let (pull, head, base) = (pull(1), commit("h1"), commit("b1"));
+        let (ahead, checks, after) = (vec![], true, Duration::from_secs(60));
+        let limited = QueueInput::TestLimited { pull, head, base, ahead, checks, after };
+        assert_eq!(bench(&start).step(&limited), "rejected => nothing");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    AGAIN, AGAIN_AT_MOST, Lane, LanePart, LaneState, MAX_TRIES, MergeQueue, MergeRequest, QueueContext,
-    QueueEntry, QueueEvent, QueueRejection, TestOutcome, evolve,
+    AGAIN, AGAIN_AT_MOST, InTheWay, Lane, LanePart, LaneState, MAX_TRIES, MergeQueue, MergeRequest,
+    QueueContext, QueueEntry, QueueEvent, QueueRejection, TestOutcome, evolve,
 };
 use crate::outside::{QuotedKind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -164,6 +164,7 @@ impl Steps {
         // Each round removes a lane, so this ends.
         while self.take_back(context) {}
         if !self.queue.policy_due {
+            self.resume_tests();
             self.land(context);
             while self.begin(context) {}
         }
@@ -224,12 +225,23 @@ impl Steps {
         false
     }
 
+    /// Resumes tests that have waited long enough for the forge.
+    fn resume_tests(&mut self) {
+        for lane in self.queue.lanes.clone().iter().filter(|lane| lane.is_testing()) {
+            let waited = self.queue.in_the_way_of(lane).is_some_and(|known| known.again_at <= self.at);
+            if let Some(LanePart { pull, .. }) = lane.last().filter(|_| waited && self.queue.paused.is_none())
+            {
+                self.tell(QueueEvent::TestResumed { pull: pull.clone() });
+            }
+        }
+    }
+
     fn land(&mut self, context: &QueueContext<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
         if self.queue.paused.is_some() && self.queue.request_of(lane).is_none() {
             return;
         }
-        let due = self.queue.again_at();
+        let due = self.queue.land_again_at();
         if due.is_some_and(|again_at| again_at > self.at) {
             return;
         }
@@ -239,10 +251,12 @@ impl Steps {
             let (base, tree) = (lane.on.clone(), tree.clone());
             self.tell(QueueEvent::LandStarted { pull, head, base, tree });
         } else if due.is_some()
-            && let Some(why) = self.queue.in_the_way_of(lane).map(|known| known.why.clone())
+            && let (Some(last), Some(InTheWay { why, times, .. })) =
+                (lane.last(), self.queue.in_the_way_of(lane).cloned())
         {
             // New hooks have to be asked first, and a retry that is due must not stay due for ever.
-            self.wait_for_it(&lane.clone(), &why);
+            let (pull, again_at) = (last.pull.clone(), self.at + AGAIN);
+            self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
         }
     }
 

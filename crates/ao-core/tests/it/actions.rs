@@ -91,7 +91,7 @@ fn in_the_way(desk: &mut Desk) -> bool {
         return false;
     };
     let (id, tries) = (job.id, job.tries);
-    let input = JobInput::InTheWay { tries, why: "`app-1` is at work".into() };
+    let input = JobInput::InTheWay { tries, why: "`app-1` is at work".into(), after: None };
     desk.take(Input::Job { job: id, input });
     true
 }

@@ -248,7 +248,7 @@ impl Desk {
             let tries = job.tries;
             let input = match run(&job.order) {
                 Ok(outcome) => JobInput::Done { tries, outcome },
-                Err(why) => JobInput::Failed { tries, why, again: None },
+                Err(why) => JobInput::Failed { tries, why, again: false },
             };
             ordered.push(job.order);
             self.take(Input::Job { job: job.id, input });

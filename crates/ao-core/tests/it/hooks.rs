@@ -95,22 +95,30 @@ fn whoever_could_not_be_asked_has_not_agreed() {
     let mut desk = desk(&[HookPoint::BeforeAssign]);
     let session = desk.spawn("1");
     let job = desk.state.jobs.values().next().unwrap().clone();
-    let input = JobInput::Failed { tries: 0, why: "no shell".into(), again: None };
+    let input = JobInput::Failed { tries: 0, why: "no shell".into(), again: false };
     desk.take(Input::Job { job: job.id, input });
     assert!(desk.status(session).contains("it could not be run: no shell"), "{}", desk.status(session));
 }
 
 #[test]
-fn a_job_is_not_retried_before_the_time_that_a_service_has_named() {
-    for (least, wait) in [(Duration::ZERO, 1), (Duration::from_secs(900), 900)] {
-        let mut desk = desk(&[HookPoint::BeforeAssign]);
-        desk.spawn("1");
-        let job = desk.state.jobs.values().next().unwrap().clone();
-        let input = JobInput::Failed { tries: 0, why: "a limit".into(), again: Some(least) };
-        desk.take(Input::Job { job: job.id, input });
-        let again_at = desk.state.jobs[&job.id].again_at;
-        assert_eq!(again_at, Some(desk.now + Duration::from_secs(wait)));
+fn a_job_waits_for_a_service_as_often_and_as_long_as_it_asks() {
+    let mut desk = desk(&[HookPoint::BeforeAssign]);
+    desk.spawn("1");
+    let id = *desk.state.jobs.keys().next().unwrap();
+    for round in 0..8 {
+        let tries = desk.state.jobs[&id].tries;
+        let input =
+            JobInput::InTheWay { tries, why: "a limit".into(), after: Some(Duration::from_secs(3600)) };
+        desk.take(Input::Job { job: id, input });
+        desk.wait(3599);
+        assert!(desk.state.jobs[&id].again_at.is_some(), "round {round}: it is not tried before");
+        desk.wait(2);
+        assert_eq!(desk.state.jobs[&id].again_at, None, "round {round}: it is tried then");
     }
+    let tries = desk.state.jobs[&id].tries;
+    let input = JobInput::Failed { tries, why: "no answer".into(), again: true };
+    desk.take(Input::Job { job: id, input });
+    assert!(desk.state.jobs.contains_key(&id), "none of those was a try");
 }
 
 #[test]

@@ -170,6 +170,27 @@ fn a_rate_limit_delays_a_landing_by_its_own_time_and_calls_nobody() {
 }
 
 #[test]
+fn a_rate_limit_delays_a_test_by_its_own_time_and_calls_nobody() {
+    let mut desk = Desk::new();
+    queued(&mut desk);
+    let before = desk.told().len();
+    let tests = |desk: &Desk| wants(&desk.state, &Scope::Project(app())).len();
+    let (head, base) = (Commit::new("c1"), Commit::new("b0"));
+    for _ in 0..5 {
+        assert_eq!(tests(&desk), 1);
+        let (pull, head, base, ahead) = (pull(), head.clone(), base.clone(), vec![]);
+        let after = Duration::from_secs(3600);
+        say(&mut desk, QueueInput::TestLimited { pull, head, base, ahead, checks: true, after });
+        desk.wait(3599);
+        assert_eq!(tests(&desk), 0, "it is not asked before");
+        desk.wait(2);
+    }
+    tested(&mut desk, TestOutcome::Green { tree: "t1".into() });
+    assert_eq!(tests(&desk), 1, "it lands at once");
+    assert_eq!(desk.told()[before..], [] as [String; 0]);
+}
+
+#[test]
 fn a_head_that_is_rejected_again_on_another_base_is_told_of_again() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);

@@ -62,8 +62,8 @@ fn told(state: &State, project: &Project, entry: &QueueEntry) -> QueuedPull {
 
 fn state_of(lane: Option<&Lane>, entry: &QueueEntry, in_the_way: Option<&InTheWay>) -> QueuedState {
     match lane.map(|lane| &lane.state) {
+        Some(LaneState::Testing {} | LaneState::Tested { .. }) if in_the_way.is_some() => QueuedState::Held,
         Some(LaneState::Testing {}) => QueuedState::Testing,
-        Some(LaneState::Tested { .. }) if in_the_way.is_some() => QueuedState::Held,
         Some(LaneState::Tested { .. }) => QueuedState::Tested,
         Some(LaneState::Failed { .. }) => QueuedState::Failed,
         Some(LaneState::Landing { .. }) => QueuedState::Landing,
@@ -74,17 +74,17 @@ fn state_of(lane: Option<&Lane>, entry: &QueueEntry, in_the_way: Option<&InTheWa
 
 fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, queue: &Queue, pull: &PullId) -> String {
     let ahead = || names(&lane.left).join(", ");
+    let in_the_way = queue.in_the_way_of(lane);
     match (&lane.state, paused) {
         (LaneState::Failed { .. }, _) => format!("{} to land, which may be why it failed", ahead()),
         (LaneState::Landing { .. }, _) => "its merge".to_owned(),
         (_, Some(why)) => format!("the queue is paused: {why}"),
+        (LaneState::Testing {}, None) if let Some(known) = in_the_way => known.why.clone(),
         (LaneState::Testing {}, None) if is_unchecked(state, pull) => "a trial of its merge".to_owned(),
         (LaneState::Testing {}, None) => "its checks".to_owned(),
         (LaneState::Tested { .. }, None) if !lane.left.is_empty() => format!("{} to land", ahead()),
+        (LaneState::Tested { .. }, None) if let Some(known) = in_the_way => known.why.clone(),
         (LaneState::Tested { .. }, None) => {
-            if let Some(InTheWay { why, .. }) = queue.in_the_way_of(lane) {
-                return why.clone();
-            }
             let unheard = queue.entries.iter().any(|entry| lane.has(&entry.pull) && !entry.cleared);
             if unheard { "the hook `before-merge`".to_owned() } else { "its merge".to_owned() }
         }

@@ -115,7 +115,7 @@ impl Simulation {
             Ok(()) => "an agent was started".to_owned(),
             Err(Refusal::TaskTaken { .. }) => "a session works on it already".to_owned(),
             Err(refusal) => {
-                let input = JobInput::Failed { tries, why: refusal.to_string(), again: None };
+                let input = JobInput::Failed { tries, why: refusal.to_string(), again: false };
                 let _ = self.one(Input::Job { job, input });
                 return;
             }
@@ -246,7 +246,7 @@ impl Simulation {
                     JobOrder::CheckBase { .. } => JobInput::Done { tries, outcome: JobOutcome::BaseGreen {} },
                     JobOrder::Rebase { .. } => {
                         let why = "conflicts cannot be simulated".into();
-                        JobInput::Failed { tries, why, again: None }
+                        JobInput::Failed { tries, why, again: false }
                     }
                     _ => JobInput::Done { tries, outcome: JobOutcome::Done { said: String::new() } },
                 };
