@@ -133,6 +133,7 @@ pub fn unworkable(loaded: &Loaded, registry: &Registry) -> UnworkableSettings {
         let Some(effective) = config.effective(name) else { continue };
         search.project(&effective);
         search.own_settings(&effective);
+        search.teardown(&effective);
     }
     if config.projects.is_empty() {
         let path = ["defaults", "runtime", "plugin"];
@@ -191,6 +192,20 @@ impl SettingSearch<'_> {
         self.settings(agent, own, &["projects", name, "agentConfig"], true);
         let of_worker = &effective.project.worker.agent_config;
         self.settings(agent, of_worker, &["projects", name, "worker", "agentConfig"], true);
+    }
+
+    /// Checks that teardown commands run where the set-up commands did. They run on this host, after the agent's
+    /// process and its surroundings have ended.
+    fn teardown(&mut self, effective: &Effective<'_>) {
+        let runtime = &effective.runtime.plugin;
+        let elsewhere = self.registry.runtime_abilities(runtime).is_some_and(|can| !can.shares_files);
+        if elsewhere && !effective.project.teardown.is_empty() {
+            let unfit = UnfitCombination {
+                what: format!("`teardown` commands run on this host, with which `{runtime}` shares no files"),
+                hint: "remove them; what the runtime starts ends with it".into(),
+            };
+            self.tell(unfit, &["projects", effective.name, "teardown"], true);
+        }
     }
 
     fn settings(&mut self, agent: &str, config: &AgentConfig, path: &[&str], is_used: bool) {
@@ -254,13 +269,20 @@ impl SettingSearch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::registry;
+    use crate::registry::{self, Adapter, AdapterMaker, HostDeps};
 
     fn told(text: &str) -> (Vec<String>, Vec<String>) {
+        told_with(&registry::built_in(), text)
+    }
+
+    fn told_with(registry: &Registry, text: &str) -> (Vec<String>, Vec<String>) {
         let places = crate::config::places(None).unwrap();
+        let places = ao_config::Places { catalog: registry.catalog(), ..places };
         let loaded = ao_config::parse_str("/x/ao.yaml".into(), text, &places).unwrap();
-        let UnworkableSettings { refused, doubtful } = unworkable(&loaded, &registry::built_in());
+        let UnworkableSettings { refused, doubtful } = unworkable(&loaded, registry);
         let line = |problem: &Problem| format!("{:?} {}", problem.place, problem.what);
         (refused.iter().map(line).collect(), doubtful.iter().map(|warning| line(&warning.0)).collect())
     }
@@ -312,6 +334,29 @@ mod tests {
             refused[0].contains("`own` needs pipes for stdin and stdout, which the runtime `tmux` does"),
             "{refused:?}"
         );
+    }
+
+    #[test]
+    fn teardown_commands_are_refused_where_the_set_up_does_not_run_on_this_host() {
+        let mut registry = Registry::built_in();
+        let abilities = registry.runtime_abilities("process").unwrap();
+        let make = |_: &HostDeps| -> Arc<dyn ao_ports::Runtime> { unreachable!("nothing runs in it") };
+        for (name, shares_files) in [("near", true), ("far", false)] {
+            let abilities = RuntimeAbilities { shares_files, ..abilities };
+            let maker = AdapterMaker::Runtime(abilities, Arc::new(make));
+            registry.add(Adapter::new(name, "a runtime", maker));
+        }
+        let text = |runtime: &str, teardown: &str| {
+            format!(
+                "projects:\n  a: {{ path: /a, agent: own, runtime: {runtime}, teardown: {teardown} }}\n\
+                     tools: {{ own: {{ program: x }} }}\n"
+            )
+        };
+        assert_eq!(told_with(&registry, &text("near", "[make clean]")), (vec![], vec![]));
+        let (refused, _) = told_with(&registry, &text("far", "[make clean]"));
+        assert!(refused.iter().any(|line| line.contains("`far` shares no files")), "{refused:?}");
+        let (refused, _) = told_with(&registry, &text("far", "[]"));
+        assert!(!refused.iter().any(|line| line.contains("`far` shares no files")), "{refused:?}");
     }
 
     /// acceptance: J8
