@@ -180,8 +180,8 @@ pub async fn tidy_merged(handle: Handle, project: ProjectId, scm: Arc<dyn Scm>, 
                     tracing::debug!(%project, refs, "refs of merged pull requests are archived");
                 }
             }
-            // It is tried every minute; the same reason is logged once.
-            Err(err) if failure.as_ref() == Some(&err) => {}
+            // It is tried every minute; the same reason is logged once, and a limit where it was met.
+            Err(err) if failure.as_ref() == Some(&err) || err.limited_for().is_some() => {}
             Err(err) => {
                 tracing::warn!(%project, %err, "refs of merged pull requests are not archived");
                 failure = Some(err);

@@ -187,7 +187,6 @@ impl ProjectLooks {
                 Ok(diff) => found(policy, facts, diff).await,
                 Err(err) if err.may_pass() => {
                     tracing::warn!(%pull, %err, "what it adds could not be read; that is repeated");
-                    self.note_limit(&pull.project, &err.into());
                     unread.insert(pull.clone());
                     continue;
                 }

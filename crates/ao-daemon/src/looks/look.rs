@@ -88,7 +88,7 @@ impl ProjectLooks {
                     // One that took too long or has panicked is repeated.
                     for hint in busy.remove(&id).filter(|_| !answered).into_iter().flat_map(|(_, hints)| hints) {
                         tracing::warn!(?hint, "a look at a forge did not end; it is repeated");
-                        self.asked.again(hint);
+                        self.asked.again(hint, None);
                     }
                 }
                 hints = self.asked.take() => for hint in hints {
@@ -126,13 +126,7 @@ impl ProjectLooks {
             };
             listed = found.map(|found| pulls.extend(found));
         }
-        if self.postpones(&project, &hints, listed.as_ref().err()) {
-            return;
-        }
         self.look_at_pulls(&project, pulls).await;
-        if self.postpones(&project, &hints, None) {
-            return;
-        }
         if hints.contains(&whole) {
             let seen = self.see_open_tasks(&project).await;
             // The engine has the listed tasks already; only the others need a look of their own.
@@ -145,20 +139,9 @@ impl ProjectLooks {
             self.settled(whole, listed.as_ref().copied());
         }
         for task in tasks {
-            if self.postpones(&project, &hints, None) {
-                return;
-            }
             let seen = self.see_task(&task).await;
             self.settled(LookHint::Task(task), seen.as_ref().copied());
         }
-    }
-
-    /// Puts the hints back if the project's forge or tracker takes no call for a while, and returns true if so.
-    fn postpones(&self, project: &ProjectId, hints: &BTreeSet<LookHint>, err: Option<&LookError>) -> bool {
-        err.into_iter().for_each(|err| self.note_limit(project, err));
-        let limited = self.asked.is_limited(project);
-        hints.iter().filter(|_| limited).for_each(|hint| self.asked.hint(hint.clone()));
-        limited
     }
 
     async fn look_at_pulls(&self, project: &ProjectId, pulls: BTreeSet<PullId>) {
@@ -169,7 +152,7 @@ impl ProjectLooks {
         let seen = self.look_and_tell(&pulls).await;
         for pull in pulls {
             match &seen {
-                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(LookHint::Pull(pull)),
+                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(LookHint::Pull(pull), None),
                 seen => drop(self.settled(LookHint::Pull(pull), seen.as_ref().map(|_| ()))),
             }
         }
@@ -184,12 +167,8 @@ impl ProjectLooks {
 
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
     pub async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
-        let looked = self.look_and_tell(pulls).await;
-        if let (Err(err), Some(first)) = (&looked, pulls.first()) {
-            self.note_limit(&first.project, err);
-        }
-        let LookResult { seen, unread } = looked?;
-        unread.into_iter().for_each(|pull| self.asked.again(LookHint::Pull(pull)));
+        let LookResult { seen, unread } = self.look_and_tell(pulls).await?;
+        unread.into_iter().for_each(|pull| self.asked.again(LookHint::Pull(pull), None));
         Ok(seen)
     }
 
@@ -378,21 +357,15 @@ impl ProjectLooks {
                 self.asked.answered(&hint);
                 None
             }
-            Err(err) => {
-                tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
-                self.note_limit(hint.project(), err);
-                self.asked.again(hint);
+            Err(LookError::Service(ServiceError::Limited { after })) => {
+                self.asked.again(hint, Some(*after));
                 None
             }
-        }
-    }
-
-    /// Leaves a project alone for as long as its forge or tracker asks.
-    pub(crate) fn note_limit(&self, project: &ProjectId, err: &LookError) {
-        if let LookError::Service(err) = err
-            && let Some(after) = err.limited_for()
-        {
-            self.asked.limit(project, after);
+            Err(err) => {
+                tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
+                self.asked.again(hint, None);
+                None
+            }
         }
     }
 }

@@ -15,7 +15,6 @@ use ao_scm::local::Witness;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::masked::MaskedPort;
 use super::{ForgeDeps, ProjectLooks};
 use crate::config::KnownProject;
 use crate::registry::ProjectDeps;
@@ -74,8 +73,7 @@ impl ProjectLooks {
     ) -> Result<Arc<dyn Scm>, String> {
         let made = self.registry.scm(&self.deps_of(project, wanted, deps, &wanted.scm));
         let missing = || self.not_there(project, PluginSlot::Scm, "pull requests", &wanted.scm);
-        let scm: Arc<dyn Scm> = made.ok_or_else(missing)?.await?;
-        Ok(Arc::new(MaskedPort(scm)))
+        made.ok_or_else(missing)?.await
     }
 
     pub(super) async fn make_tracker(
@@ -86,8 +84,7 @@ impl ProjectLooks {
     ) -> Result<Arc<dyn Tracker>, String> {
         let made = self.registry.tracker(&self.deps_of(project, wanted, deps, &wanted.tracker));
         let missing = || self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker);
-        let tracker: Arc<dyn Tracker> = made.ok_or_else(missing)?.await?;
-        Ok(Arc::new(MaskedPort(tracker)))
+        made.ok_or_else(missing)?.await
     }
 
     fn deps_of(

@@ -1,11 +1,15 @@
-//! The edge of the forges and trackers, where secrets are masked in the texts of people and agents: before a text is
-//! handed to one, and so before it is stored there, and as soon as one returns a text, which may come from a commit,
-//! a file of the repository or another service.
+//! The edge of the forges and trackers, of the configured and of the embedded ones.
 //!
-//! Returned as they are, and stored nowhere: diffs in which policies look for secrets ([`ScmReviews::diff_at`]), texts
-//! that are only searched for names of issues ([`ScmReviews::words`]), and policies ([`Scm::file_at`]).
+//! Secrets are masked here in the texts of people and agents: before a text is handed to a service, and so before it is
+//! stored there, and as soon as a service returns a text or an error, which may come from a commit, a file of the
+//! repository or another service. Returned as they are, and stored nowhere: diffs in which policies look for secrets
+//! ([`ScmReviews::diff_at`]), texts that are only searched for names of issues ([`ScmReviews::words`]), and policies
+//! ([`Scm::file_at`]).
+//!
+//! A rate limit is kept here too: whatever call met it, no call reaches the service before its time.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
@@ -15,13 +19,64 @@ use ao_ports::{
     Scm, ScmChecks, ScmError, ScmReviews, ServiceError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder,
     TestOutcome, ThreadReply, TidyOrder, Tracker, TrackerError,
 };
-use ao_process::Secrets;
+use ao_process::{Redactor, Secrets};
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use crate::secrets::known;
 
-/// A forge or a tracker that neither gets nor returns secrets.
-pub(super) struct MaskedPort<T: ?Sized>(pub(super) Arc<T>);
+/// The shortest and the longest time for which a limit is believed.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+const LONGEST_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// A forge or a tracker that neither gets nor returns secrets, and that gets no call while it is limited.
+pub(super) struct MaskedPort<T: ?Sized> {
+    port: Arc<T>,
+    /// The time before which it takes no call. Held for a few instructions only.
+    limited: Mutex<Option<Instant>>,
+}
+
+impl<T: ?Sized> MaskedPort<T> {
+    pub(super) fn new(port: Arc<T>) -> MaskedPort<T> {
+        MaskedPort { port, limited: Mutex::default() }
+    }
+
+    /// Makes a call, and masks its result.
+    async fn ask<R: MaskTexts>(
+        &self,
+        call: impl Future<Output = Result<R, ServiceError>> + Send,
+    ) -> Result<R, ServiceError> {
+        self.ask_plain(call).await.masked()
+    }
+
+    /// Makes a call unless the service is limited, and masks its error only.
+    async fn ask_plain<R>(
+        &self,
+        call: impl Future<Output = Result<R, ServiceError>> + Send,
+    ) -> Result<R, ServiceError> {
+        let left = self.limited().map(|until| until.saturating_duration_since(Instant::now()));
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            return Err(ServiceError::Limited { after: left.max(SHORTEST_LIMIT) });
+        }
+        call.await.map_err(|err| self.noted(err.masked()))
+    }
+
+    /// Notes the time of a limit, as far as it is believed.
+    fn noted(&self, err: ServiceError) -> ServiceError {
+        let Some(after) = err.limited_for() else { return err };
+        let after = after.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
+        tracing::warn!(?after, "the quota of a forge or a tracker is used up; it is left alone");
+        let until = Some(Instant::now() + after);
+        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of two calls at the same time, the longer limit counts.
+        *limited = until.max(*limited);
+        ServiceError::Limited { after }
+    }
+
+    fn limited(&self) -> Option<Instant> {
+        *self.limited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A value with texts of others in it.
 trait MaskTexts {
@@ -68,13 +123,15 @@ impl<T: MaskTexts, E: MaskTexts> MaskTexts for Result<T, E> {
     }
 }
 
-impl MaskTexts for usize {
-    fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
+macro_rules! without_texts {
+    ($($kind:ty),*) => {
+        $(impl MaskTexts for $kind {
+            fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
+        })*
+    };
 }
 
-impl MaskTexts for () {
-    fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
-}
+without_texts!((), usize, PullId, TaskId);
 
 impl MaskTexts for ServiceError {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
@@ -186,6 +243,22 @@ impl MaskTexts for PullDetail {
     }
 }
 
+impl MaskTexts for BaseView {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        let BaseView { tip: _, held, programs } = self;
+        held.each(pass);
+        programs.iter_mut().for_each(|(_, program)| pass(program));
+    }
+}
+
+impl MaskTexts for MovedBase {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        let MovedBase { what, from: _, to: _, at_work: _, detail } = self;
+        pass(what);
+        pass(detail);
+    }
+}
+
 impl MaskTexts for TestOutcome {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
         if let TestOutcome::Red { output, between } = self {
@@ -212,27 +285,27 @@ impl Tracker for MaskedPort<dyn Tracker> {
         since: Timestamp,
         page: Option<&str>,
     ) -> Result<TaskPage, TrackerError> {
-        self.0.changed(project, since, page).await.masked()
+        self.ask(self.port.changed(project, since, page)).await
     }
 
     async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError> {
-        self.0.task(task).await.masked()
+        self.ask(self.port.task(task)).await
     }
 
     async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
-        self.0.list(project, filter).await.masked()
+        self.ask(self.port.list(project, filter)).await
     }
 
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
-        self.0.create(&new.clone().masked()).await
+        self.ask(self.port.create(&new.clone().masked())).await
     }
 
     async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
-        self.0.find(project, key).await
+        self.ask(self.port.find(project, key)).await
     }
 
     async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
-        self.0.edit(task, &edit.clone().masked()).await
+        self.ask(self.port.edit(task, &edit.clone().masked())).await
     }
 
     async fn comment(
@@ -242,19 +315,19 @@ impl Tracker for MaskedPort<dyn Tracker> {
         key: &str,
         text: &str,
     ) -> Result<(), TrackerError> {
-        self.0.comment(task, by, key, &known().mask(text)).await
+        self.ask(self.port.comment(task, by, key, &known().mask(text))).await
     }
 
     async fn close(&self, task: &TaskId) -> Result<(), TrackerError> {
-        self.0.close(task).await
+        self.ask(self.port.close(task)).await
     }
 
     async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
-        self.0.warnings().await.masked()
+        self.ask(self.port.warnings()).await
     }
 
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
-        self.0.watch(hints).await;
+        self.port.watch(hints).await;
     }
 }
 
@@ -262,31 +335,31 @@ impl Tracker for MaskedPort<dyn Tracker> {
 #[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl Scm for MaskedPort<dyn Scm> {
     fn merge_abilities(&self) -> MergeAbilities {
-        self.0.merge_abilities()
+        self.port.merge_abilities()
     }
 
     fn reviews(&self) -> Option<&dyn ScmReviews> {
-        self.0.reviews().map(|_| self as &dyn ScmReviews)
+        self.port.reviews().map(|_| self as &dyn ScmReviews)
     }
 
     fn checks(&self) -> Option<&dyn ScmChecks> {
-        self.0.checks().map(|_| self as &dyn ScmChecks)
+        self.port.checks().map(|_| self as &dyn ScmChecks)
     }
 
     async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
-        self.0.open(&new.clone().masked()).await
+        self.ask(self.port.open(&new.clone().masked())).await
     }
 
     async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
-        self.0.pulls(pulls).await.masked()
+        self.ask(self.port.pulls(pulls)).await
     }
 
     async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
-        self.0.open_pulls(project).await
+        self.ask(self.port.open_pulls(project)).await
     }
 
     async fn base(&self, project: &ProjectId) -> Result<BaseView, ScmError> {
-        self.0.base(project).await
+        self.ask(self.port.base(project)).await
     }
 
     async fn file_at(
@@ -296,27 +369,27 @@ impl Scm for MaskedPort<dyn Scm> {
         path: &str,
         limit: usize,
     ) -> Result<Option<Vec<u8>>, ScmError> {
-        self.0.file_at(project, commit, path, limit).await
+        self.ask_plain(self.port.file_at(project, commit, path, limit)).await
     }
 
     async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, ScmError> {
-        self.0.confirm_repository(project).await
+        self.ask(self.port.confirm_repository(project)).await
     }
 
     async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, ScmError> {
-        self.0.tidy(project, order).await.masked()
+        self.ask(self.port.tidy(project, order)).await
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        self.0.test(order).await.masked()
+        self.ask(self.port.test(order)).await
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        self.0.merge(order).await.masked()
+        self.ask(self.port.merge(order)).await
     }
 
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
-        self.0.watch(hints).await;
+        self.port.watch(hints).await;
     }
 }
 
@@ -324,19 +397,19 @@ impl Scm for MaskedPort<dyn Scm> {
 #[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl ScmReviews for MaskedPort<dyn Scm> {
     async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
-        self.0.need_reviews()?.list(project, filter).await.masked()
+        self.ask(self.port.need_reviews()?.list(project, filter)).await
     }
 
     async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
-        self.0.need_reviews()?.show(pull).await.masked()
+        self.ask(self.port.need_reviews()?.show(pull)).await
     }
 
     async fn words(&self, pull: &PullId) -> Result<String, ScmError> {
-        self.0.need_reviews()?.words(pull).await
+        self.ask_plain(self.port.need_reviews()?.words(pull)).await
     }
 
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, ScmError> {
-        self.0.need_reviews()?.diff(pull, limit).await.masked()
+        self.ask(self.port.need_reviews()?.diff(pull, limit)).await
     }
 
     async fn diff_at(
@@ -346,15 +419,15 @@ impl ScmReviews for MaskedPort<dyn Scm> {
         base: &Commit,
         limit: usize,
     ) -> Result<String, ScmError> {
-        self.0.need_reviews()?.diff_at(pull, head, base, limit).await
+        self.ask_plain(self.port.need_reviews()?.diff_at(pull, head, base, limit)).await
     }
 
     async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), ScmError> {
-        self.0.need_reviews()?.edit(pull, &edit.clone().masked()).await.masked()
+        self.ask(self.port.need_reviews()?.edit(pull, &edit.clone().masked())).await
     }
 
     async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
-        self.0.need_reviews()?.comment(&comment.clone().masked()).await
+        self.ask(self.port.need_reviews()?.comment(&comment.clone().masked())).await
     }
 
     async fn edit_comment(
@@ -364,15 +437,15 @@ impl ScmReviews for MaskedPort<dyn Scm> {
         by: &AuthorFacts,
         body: &str,
     ) -> Result<(), ScmError> {
-        self.0.need_reviews()?.edit_comment(pull, comment, by, &known().mask(body)).await
+        self.ask(self.port.need_reviews()?.edit_comment(pull, comment, by, &known().mask(body))).await
     }
 
     async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
-        self.0.need_reviews()?.reply(&reply.clone().masked()).await
+        self.ask(self.port.need_reviews()?.reply(&reply.clone().masked())).await
     }
 
     async fn review(&self, review: &NewReview) -> Result<String, ScmError> {
-        self.0.need_reviews()?.review(&review.clone().masked()).await
+        self.ask(self.port.need_reviews()?.review(&review.clone().masked())).await
     }
 
     async fn resolve(
@@ -382,7 +455,7 @@ impl ScmReviews for MaskedPort<dyn Scm> {
         by: &AuthorFacts,
         resolved: bool,
     ) -> Result<(), ScmError> {
-        self.0.need_reviews()?.resolve(pull, thread, by, resolved).await
+        self.ask(self.port.need_reviews()?.resolve(pull, thread, by, resolved)).await
     }
 }
 
@@ -390,22 +463,28 @@ impl ScmReviews for MaskedPort<dyn Scm> {
 #[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
 impl ScmChecks for MaskedPort<dyn Scm> {
     async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
-        self.0.need_checks()?.rerun(pull, head, check).await
+        self.ask(self.port.need_checks()?.rerun(pull, head, check)).await
     }
 
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
-        self.0.need_checks()?.runs(filter).await.masked()
+        self.ask(self.port.need_checks()?.runs(filter)).await
     }
 
     async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
-        self.0.need_checks()?.run(run).await.masked()
+        self.ask(self.port.need_checks()?.run(run)).await
     }
 
     async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
-        self.0.need_checks()?.check(order).await.masked()
+        self.ask(self.port.need_checks()?.check(order)).await
     }
 
     async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
-        self.0.need_checks()?.check_log(run, from, limit, wait).await
+        let mut part = self.ask_plain(self.port.need_checks()?.check_log(run, from, limit, wait)).await?;
+        let mut redactor = Redactor::of_known();
+        part.bytes = [redactor.push(&part.bytes), redactor.finish()].concat();
+        Ok(part)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,7 @@ use tokio::task::{AbortHandle, JoinSet};
 pub use self::import::{ImportFormat, ImportResult, Outcome};
 pub use self::look::{LookError, TaskReceiver};
 pub use self::make::ForgeConfig;
+use self::masked::MaskedPort;
 use self::pending::PendingLooks;
 use crate::registry::Registry;
 use crate::{chores, policy};
@@ -125,8 +126,8 @@ impl ProjectLooks {
         }
     }
 
-    /// Takes the forge and the tracker of a project in the place of earlier ones, watches them, and has everything of the
-    /// project looked at.
+    /// Takes the forge and the tracker of a project in the place of earlier ones, masks and watches them, and has
+    /// everything of the project looked at.
     pub fn adopt(
         &self,
         id: ProjectId,
@@ -134,6 +135,8 @@ impl ProjectLooks {
         scm: Result<Arc<dyn Scm>, String>,
         tracker: Result<Arc<dyn Tracker>, String>,
     ) {
+        let scm = scm.map(masked_scm);
+        let tracker = tracker.map(masked_tracker);
         let mut watches = Vec::new();
         if let Ok(scm) = &scm {
             let tidies =
@@ -212,6 +215,14 @@ impl ProjectLooks {
     fn watching(&self) -> MutexGuard<'_, JoinSet<()>> {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn masked_scm(scm: Arc<dyn Scm>) -> Arc<dyn Scm> {
+    Arc::new(MaskedPort::new(scm))
+}
+
+fn masked_tracker(tracker: Arc<dyn Tracker>) -> Arc<dyn Tracker> {
+    Arc::new(MaskedPort::new(tracker))
 }
 
 /// Starts a watch again a while after it has ended or panicked.
