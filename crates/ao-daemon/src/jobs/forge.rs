@@ -110,6 +110,7 @@ async fn over(checks: &dyn ScmChecks, mut run: CheckRun) -> Result<CheckRun, Job
                 from = part.next;
                 continue;
             }
+            Err(err) if err.limited_for().is_some() => return Err(fault(err)),
             // Its output has ended or cannot be read; its result follows in a moment.
             Ok(_) | Err(_) => tokio::time::sleep(ASKED_EVERY).await,
         }

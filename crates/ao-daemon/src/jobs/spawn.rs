@@ -8,7 +8,7 @@ use ao_engine::{AskError, Handle};
 use ao_ports::JobError;
 
 use super::{DaemonJobs, done, stopping};
-use crate::error::DaemonError;
+use crate::error::{DaemonError, ErrorKind};
 use crate::spawn::SpawnDraft;
 
 /// The requested session.
@@ -179,10 +179,12 @@ fn name(job: JobId, wish: RequestedSession<'_>) -> String {
     [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
 }
 
-/// Returns what a refused draft means for a job: what may pass is tried later.
+/// Returns what a refused draft means for a job: what may pass is tried later, and not before the end of a limit.
 pub(super) fn refused(err: DaemonError) -> JobError {
-    match err.kind.may_pass() {
-        true => JobError::Later(err.to_string()),
-        false => JobError::Never(err.to_string()),
+    let why = err.to_string();
+    match err.kind {
+        ErrorKind::Forge(err) if let Some(after) = err.limited_for() => JobError::Limited { why, after },
+        kind if kind.may_pass() => JobError::Later(why),
+        _ => JobError::Never(why),
     }
 }

@@ -15,11 +15,14 @@ use async_trait::async_trait;
 use std::sync::Arc;
 
 use super::*;
+use crate::jobs::spawn::refused;
 
 /// A forge whose one pull request has this head, and whose check ends like this after a while.
 struct Played {
     head: &'static str,
     ends: RunState,
+    /// The reason why its log cannot be read, if so.
+    no_log: Option<ScmError>,
     asked: Mutex<Vec<String>>,
 }
 
@@ -179,6 +182,7 @@ impl ScmChecks for Played {
     }
 
     async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, ScmError> {
+        self.no_log.clone().map_or(Ok(()), Err)?;
         // Two pieces, and then its end.
         let next = (from + 10).min(20);
         Ok(LogPart { bytes: vec![], next, ended: from == next })
@@ -194,7 +198,7 @@ async fn outcome(
     ends: RunState,
     order: JobOrder,
 ) -> (Result<JobOutcome, JobError>, Vec<String>) {
-    let played = Arc::new(Played { head, ends, asked: Mutex::default() });
+    let played = Arc::new(Played { head, ends, no_log: None, asked: Mutex::default() });
     let outcome = match order {
         JobOrder::Rerun { pull, check, commit, .. } => rerun(&*played, &pull, &check, &commit).await,
         JobOrder::CheckBase { project, commit, check, .. } => {
@@ -243,6 +247,15 @@ async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
     assert!(matches!(&broken, Err(JobError::Later(why)) if why.contains("no disk")), "{broken:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_limit_ends_the_wait_for_a_check_of_the_base() {
+    let after = Duration::from_secs(900);
+    let no_log = Some(ScmError::Limited { after });
+    let played = Played { head: "h1", ends: RunState::Running, no_log, asked: Mutex::default() };
+    let waited = check_base(&played, &ProjectId::new("app"), &Commit::new("b1"), "test").await;
+    assert!(matches!(waited, Err(JobError::Limited { after: delay, .. }) if delay == after), "{waited:?}");
+}
+
 #[tokio::test]
 async fn an_answer_is_given_under_its_key() {
     let order = JobOrder::Reply {
@@ -263,6 +276,8 @@ fn a_limit_of_a_service_delays_a_job_and_other_failures_are_retried_or_not() {
     assert!(
         matches!(fault(ScmError::Limited { after }), JobError::Limited { after: delay, .. } if delay == after)
     );
+    let order = refused(ScmError::Limited { after }.into());
+    assert!(matches!(order, JobError::Limited { after: delay, .. } if delay == after), "{order:?}");
     assert!(matches!(fault(ScmError::Failed("no network".into())), JobError::Later(_)));
     assert!(matches!(fault(ScmError::not_found("it")), JobError::Never(_)));
 }
