@@ -12,12 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ao_core::pull::{AuthorFacts, PullFacts};
+use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
-    BaseView, CheckOrder, CheckRun, HintReceiver, LogPart, MergeAbilities, MergeOrder, MergeOutcome,
-    MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, RunFilter,
-    Scm, ScmChecks, ScmError, ScmReviews, ServiceError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder,
-    TestOutcome, ThreadReply, TidyOrder, Tracker, TrackerError,
+    BaseView, CheckOrder, CheckRun, CommitSeen, FailureItem, FailureReport, HintReceiver, LogPart,
+    MergeAbilities, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail,
+    PullEdit, PullFilter, PullRow, ReviewComment, RunFilter, Scm, ScmChecks, ScmError, ScmReviews,
+    ServiceError, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome,
+    ThreadDetail, ThreadReply, TidyOrder, Tracker, TrackerError,
 };
 use ao_process::{Redactor, Secrets};
 use async_trait::async_trait;
@@ -141,76 +143,169 @@ impl MaskTexts for ServiceError {
             | ServiceError::Unsupported { what: text }
             | ServiceError::Denied { what: text }
             | ServiceError::Failed(text) => pass(text),
-            ServiceError::Limited { .. } => {}
+            ServiceError::Limited { after: _ } => {}
         }
     }
 }
 
 impl MaskTexts for TaskSeen {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.facts.title);
-        pass(&mut self.body);
-        self.branch.each(pass);
-        self.comments.iter_mut().for_each(|comment| pass(&mut comment.body));
+        let TaskSeen {
+            task: _,
+            facts,
+            body,
+            branch,
+            url,
+            author: _,
+            assignee: _,
+            created: _,
+            updated: _,
+            comments,
+        } = self;
+        facts.each(pass);
+        pass(body);
+        branch.each(pass);
+        url.each(pass);
+        comments.each(pass);
+    }
+}
+
+impl MaskTexts for TaskFacts {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        let TaskFacts {
+            observed: _,
+            title,
+            labels: _,
+            priority: _,
+            blocked_by: _,
+            closed: _,
+            trusted: _,
+            branch,
+            author: _,
+        } = self;
+        pass(title);
+        branch.each(pass);
+    }
+}
+
+impl MaskTexts for TaskComment {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        let TaskComment { id: _, author: _, body, at: _ } = self;
+        pass(body);
     }
 }
 
 impl MaskTexts for TaskPage {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        self.tasks.each(pass);
+        let TaskPage { tasks, next: _ } = self;
+        tasks.each(pass);
     }
 }
 
 impl MaskTexts for NewTask {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.title);
-        pass(&mut self.body);
+        let NewTask {
+            project: _,
+            title,
+            body,
+            labels: _,
+            priority: _,
+            blocked_by: _,
+            assignee: _,
+            by: _,
+            key: _,
+            closed: _,
+        } = self;
+        pass(title);
+        pass(body);
     }
 }
 
 impl MaskTexts for TaskEdit {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        self.title.each(pass);
-        self.body.each(pass);
+        let TaskEdit {
+            title,
+            body,
+            add_labels: _,
+            remove_labels: _,
+            priority: _,
+            add_blocked_by: _,
+            remove_blocked_by: _,
+            assignee: _,
+            closed: _,
+        } = self;
+        title.each(pass);
+        body.each(pass);
     }
 }
 
 impl MaskTexts for NewPull {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.title);
-        pass(&mut self.body);
+        let NewPull {
+            project: _,
+            session: _,
+            head_branch: _,
+            base_branch: _,
+            title,
+            body,
+            draft: _,
+            labels: _,
+            by: _,
+        } = self;
+        pass(title);
+        pass(body);
     }
 }
 
 impl MaskTexts for PullEdit {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        self.title.each(pass);
-        self.body.each(pass);
+        let PullEdit { title, body, base_branch: _, draft: _, add_labels: _, remove_labels: _, closed: _ } =
+            self;
+        title.each(pass);
+        body.each(pass);
     }
 }
 
 impl MaskTexts for NewComment {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.body);
+        let NewComment { pull: _, by: _, body, at: _, key: _ } = self;
+        pass(body);
     }
 }
 
 impl MaskTexts for NewReview {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.body);
-        self.comments.iter_mut().for_each(|comment| pass(&mut comment.body));
+        let NewReview { pull: _, by: _, verdict: _, body, head: _, comments, key: _ } = self;
+        pass(body);
+        for ReviewComment { path: _, line: _, side: _, body } in comments {
+            pass(body);
+        }
     }
 }
 
 impl MaskTexts for ThreadReply {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.text);
+        let ThreadReply { pull: _, thread: _, text, resolve: _, key: _ } = self;
+        pass(text);
     }
 }
 
 impl MaskTexts for PullRow {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.title);
+        let PullRow {
+            pull: _,
+            title,
+            state: _,
+            draft: _,
+            head_branch: _,
+            base_branch: _,
+            head: _,
+            author: _,
+            labels: _,
+            created_at: _,
+            updated_at: _,
+        } = self;
+        pass(title);
     }
 }
 
@@ -222,24 +317,84 @@ impl MaskTexts for (PullId, PullFacts) {
 
 impl MaskTexts for CheckRun {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        pass(&mut self.command);
-        self.why.each(pass);
-        if let Some(failure) = &mut self.failure {
-            pass(&mut failure.signature);
-            failure.step.each(pass);
-            pass(&mut failure.excerpt);
-            failure.items.iter_mut().for_each(|item| pass(&mut item.message));
+        let CheckRun {
+            id: _,
+            project: _,
+            pull: _,
+            check: _,
+            command,
+            required: _,
+            head: _,
+            base: _,
+            tree: _,
+            ahead: _,
+            state: _,
+            why,
+            exit_code: _,
+            queued_at: _,
+            began_at: _,
+            ended_at: _,
+            tries: _,
+            same_as: _,
+            log: _,
+            failure,
+        } = self;
+        pass(command);
+        why.each(pass);
+        failure.each(pass);
+    }
+}
+
+impl MaskTexts for FailureReport {
+    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        let FailureReport { signature, step, excerpt, items, count: _ } = self;
+        pass(signature);
+        step.each(pass);
+        pass(excerpt);
+        for FailureItem { kind: _, name, message, path, line: _ } in items {
+            name.each(pass);
+            pass(message);
+            path.each(pass);
         }
     }
 }
 
 impl MaskTexts for PullDetail {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        self.facts.each_text(pass);
-        pass(&mut self.body);
-        self.commits.iter_mut().for_each(|commit| pass(&mut commit.title));
-        self.threads.values_mut().for_each(|thread| thread.context.each(pass));
-        self.checks.each(pass);
+        let PullDetail {
+            pull: _,
+            facts,
+            body,
+            created_at: _,
+            updated_at: _,
+            stacked_on: _,
+            stacked: _,
+            commits,
+            threads,
+            reviewed_at: _,
+            reworded_at: _,
+            checks,
+            merged_by: _,
+        } = self;
+        facts.each_text(pass);
+        pass(body);
+        for CommitSeen { commit: _, title, author: _, at: _ } in commits {
+            pass(title);
+        }
+        for thread in threads.values_mut() {
+            let ThreadDetail {
+                side: _,
+                commit: _,
+                begun_line: _,
+                outdated: _,
+                resolved_by: _,
+                context,
+                at: _,
+                edited: _,
+            } = thread;
+            context.each(pass);
+        }
+        checks.each(pass);
     }
 }
 
@@ -261,17 +416,22 @@ impl MaskTexts for MovedBase {
 
 impl MaskTexts for TestOutcome {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        if let TestOutcome::Red { output, between } = self {
-            pass(output);
-            pass(between);
+        match self {
+            TestOutcome::Red { output, between } => {
+                pass(output);
+                pass(between);
+            }
+            TestOutcome::Conflict { files, pull: _ } => files.each(pass),
+            TestOutcome::Green { tree: _ } => {}
         }
     }
 }
 
 impl MaskTexts for MergeOutcome {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        if let MergeOutcome::Refused { why, .. } = self {
-            pass(why);
+        match self {
+            MergeOutcome::Merged { commit: _, tip: _, branch_left, with: _ } => branch_left.each(pass),
+            MergeOutcome::Refused { tip: _, why, in_the_way: _ } => pass(why),
         }
     }
 }

@@ -89,6 +89,11 @@ impl ProjectLooks {
         registry: Arc<Registry>,
         own: OwnAdapters,
     ) -> ProjectLooks {
+        let OwnAdapters { scms, trackers } = own;
+        let own = OwnAdapters {
+            scms: scms.into_iter().map(|(id, scm)| (id, masked_scm(scm))).collect(),
+            trackers: trackers.into_iter().map(|(id, tracker)| (id, masked_tracker(tracker))).collect(),
+        };
         ProjectLooks {
             handle,
             clock,

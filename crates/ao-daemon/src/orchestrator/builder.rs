@@ -116,13 +116,12 @@ impl OrchestratorBuilder {
                 return Err(OrchestratorError::NoRepository(config.path.clone()));
             }
         }
-        let scms = self.options.scms.clone();
         let daemon = Daemon::start(self.options, self.clock.clone())
             .await
             .map_err(|err| OrchestratorError::Failed(err.to_plain()))?;
         daemon.handle.ask(Input::Configure(Box::new(self.settings))).await?;
         for (project, mut config) in self.projects {
-            let limits = scms.get(&project).and_then(|scm| scm.merge_abilities().limits());
+            let limits = daemon.looks.scm(&project).ok().and_then(|scm| scm.merge_abilities().limits());
             config.merge_limits = config.merge_limits.or(limits);
             let input = ProjectInput::Configure(Box::new(config));
             daemon.handle.ask(Input::Project { project, input }).await?;
@@ -132,7 +131,7 @@ impl OrchestratorBuilder {
             runtimes: daemon.runtimes.clone(),
             clock: self.clock,
         };
-        Ok(Orchestrator { daemon, ways, planner: self.planner, scms, callbacks: Mutex::new(JoinSet::new()) })
+        Ok(Orchestrator { daemon, ways, planner: self.planner, callbacks: Mutex::new(JoinSet::new()) })
     }
 }
 

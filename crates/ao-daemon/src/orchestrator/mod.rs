@@ -20,14 +20,13 @@ mod session;
 mod tasks;
 mod workspace;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::ProjectId;
 use ao_core::project::Project;
 use ao_engine::{Handle, Subscription};
-use ao_ports::{Clock, Runtimes, Scm, Workspace};
+use ao_ports::{Clock, Runtimes, Workspace};
 use camino::Utf8Path;
 use tokio::task::JoinSet;
 
@@ -45,7 +44,6 @@ pub struct Orchestrator {
     daemon: Daemon,
     ways: SessionAccess,
     planner: Arc<dyn TaskPlanner>,
-    scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// The callbacks of those who wait for something. They end with the orchestrator.
     callbacks: Mutex<JoinSet<()>>,
 }

@@ -125,7 +125,7 @@ impl Orchestrator {
     }
 
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, OrchestratorError> {
-        self.scms.get(project).cloned().ok_or_else(|| OrchestratorError::NoScm(project.to_string()))
+        self.daemon.looks.scm(project).map_err(|_| OrchestratorError::NoScm(project.to_string()))
     }
 
     async fn see(&self, scm: &dyn Scm, pulls: &[PullId]) -> Result<usize, OrchestratorError> {
