@@ -34,10 +34,14 @@ const NOWHERE: &str = "/sim";
 
 /// Returns the parts of a daemon that ships.
 pub(crate) fn parts() -> Arc<dyn DaemonParts> {
-    Arc::new(RealParts)
+    Arc::new(RealParts { forges: true })
 }
 
-struct RealParts;
+/// The parts of a daemon that ships.
+pub(crate) struct RealParts {
+    /// False if no forge can be made.
+    pub(crate) forges: bool,
+}
 
 impl DaemonParts for RealParts {
     fn start(&self, ports: DaemonPorts) -> RunningParts {
@@ -66,7 +70,8 @@ impl DaemonParts for RealParts {
         ));
         for (id, known) in config.projects() {
             let wanted = ForgeConfig::of(&known, &Env::default());
-            looks.adopt(id.clone(), wanted, Ok(slots.scms[&id].clone()), Ok(trackers[&id].clone()));
+            let scm = if self.forges { Ok(slots.scms[&id].clone()) } else { Err("no forge".to_owned()) };
+            looks.adopt(id.clone(), wanted, scm, Ok(trackers[&id].clone()));
         }
         let spawn = Arc::new(SpawnOrders {
             handle: handle.clone(),

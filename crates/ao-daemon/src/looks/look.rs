@@ -132,9 +132,10 @@ impl ProjectLooks {
             // The engine has the listed tasks already; only the others need a look of their own.
             let known = self.tasks_of(&project).await.unwrap_or_default();
             tasks.extend(left_to_ask(known, seen.as_ref().ok()));
-            // Where there are no issues, the pull requests may still have to be asked for again.
+            // Where there are no issues, the pull requests may still have to be asked for again; and where there is no
+            // forge, the issues.
             if let Err(err @ (LookError::Service(_) | LookError::Engine(_))) = seen {
-                listed = listed.and(Err(err));
+                listed = Err(err);
             }
             self.settled(whole, listed.as_ref().copied());
         }

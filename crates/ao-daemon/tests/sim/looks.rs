@@ -1,5 +1,7 @@
 //! Looks at forges and trackers, and the jobs that follow from them.
 
+use std::sync::Arc;
+
 use ao_core::assign::AutoAssign;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::CheckState;
@@ -10,7 +12,7 @@ use ao_ports::LookHint;
 use ao_testkit::{Fault, FaultPlan, PortCall, SimWorld, SpawnSpec};
 
 use crate::feedback::failed;
-use crate::parts::parts;
+use crate::parts::{RealParts, parts};
 
 fn task(key: &str) -> TaskId {
     TaskId { project: ProjectId::new("app"), key: key.into() }
@@ -95,6 +97,20 @@ fn a_change_during_a_look_is_looked_at_again() {
     }
     world.run_for(5);
     assert_eq!(knows(&world, &pull), CheckState::Passed);
+}
+
+/// The next look at everything would come ten minutes later.
+#[test]
+fn issues_of_a_project_without_a_forge_are_asked_for_again_after_a_failure() {
+    let mut world = SimWorld::calm(Arc::new(RealParts { forges: false }));
+    picks_up(&mut world);
+    world.plan(FaultPlan::These { call: PortCall::Tasks, fault: Fault::FailBefore, times: 1 });
+    world.task(&task("7"), |_| {});
+    // Everything is looked at after a start.
+    world.crash();
+    world.run_for(60);
+    world.expect_injected(PortCall::Tasks, Fault::FailBefore);
+    assert_eq!(world.state(|state| state.sessions.len()), 1);
 }
 
 /// An issue that is picked up, with one faulty call of its job.
