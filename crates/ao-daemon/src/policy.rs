@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use ao_config::policy::{PolicyLayer, PolicySetting, in_force, in_short, policy_path, read_policy};
 use ao_config::shape::PolicyConfig;
@@ -15,7 +16,7 @@ use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Commit, Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::{FileContent, Git};
-use ao_ports::{BaseView, HintReceiver as _, LookHint, MovedBase, Scm, ScmError};
+use ao_ports::{BaseView, MovedBase, Scm, ScmError};
 use camino::Utf8Path;
 
 use crate::looks::{LookError, ProjectLooks};
@@ -24,6 +25,8 @@ use crate::looks::{LookError, ProjectLooks};
 const MOST: usize = 1 << 20;
 /// So much of a diff is looked through. One that is longer is not looked through to its end, and so not allowed.
 const DIFF: usize = 16 << 20;
+/// The pause after landings that could not be read.
+const UNREAD: Duration = Duration::from_secs(1);
 /// About a year: the time zone data of a policy is renewed then.
 const YEAR: i64 = 31_556_952_000;
 
@@ -70,12 +73,7 @@ impl ProjectLooks {
 
     /// Reads the policy of a project if it may have changed, and reports it to the engine. Returns true if it has.
     pub(crate) async fn see_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
-        let Some((branch, own)) = self.projects().get(project).map(|known| {
-            let wanted = &known.wanted;
-            (wanted.default_branch.clone(), wanted.policy.clone())
-        }) else {
-            return Ok(false);
-        };
+        let Some((branch, own)) = self.policy_source(project).await? else { return Ok(false) };
         let scm = self.scm(project)?;
         let turn = {
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,6 +114,21 @@ impl ProjectLooks {
         Ok(!receipt.events.is_empty())
     }
 
+    /// Returns the default branch of a project and its configured policy. The engine alone knows the project of a program
+    /// that embeds it.
+    async fn policy_source(
+        &self,
+        project: &ProjectId,
+    ) -> Result<Option<(String, Option<PolicyConfig>)>, LookError> {
+        let configured = self.projects().get(project).map(|known| known.wanted.clone());
+        if let Some(wanted) = configured {
+            return Ok(Some((wanted.default_branch, wanted.policy)));
+        }
+        let id = project.clone();
+        let branch = move |state: &State| Some(state.projects.get(&id)?.config.default_branch.clone());
+        Ok(self.handle.view(branch).await?.map(|branch| (branch, None)))
+    }
+
     /// Returns the tip of the base that the forge trusts. Suspicions are reported to the engine.
     async fn trusted_tip(&self, scm: &dyn Scm, project: &ProjectId) -> Result<Option<Commit>, LookError> {
         let BaseView { tip, held, .. } = scm.base(project).await?;
@@ -137,15 +150,32 @@ impl ProjectLooks {
 
     /// Has the policy read whenever the merge queue waits for that. Ends with the engine.
     pub(crate) async fn after_landings(&self) -> Result<(), LookError> {
-        let mut news = self.handle.subscribe(self.handle.view_at(|_, seq| seq).await?);
-        while let Ok(Some(published)) = news.next().await {
-            if let Event::Queue(project, QueueEvent::Landed { .. }) = &published.event
-                && self.awaits_policy(project).await?
-            {
-                self.asked.hint(LookHint::Project(project.clone()));
+        loop {
+            let awaiting = |state: &State, seq| {
+                let due = state.projects.iter().filter(|(_, known)| known.queue.policy_due);
+                (due.map(|(id, _)| id.clone()).collect::<Vec<_>>(), seq)
+            };
+            let (due, seq) = self.handle.view_at(awaiting).await?;
+            due.iter().for_each(|project| self.look_at(project));
+            let mut news = self.handle.subscribe(seq);
+            loop {
+                match news.next().await {
+                    Ok(Some(published)) => {
+                        if let Event::Queue(project, QueueEvent::Landed { .. }) = &published.event
+                            && self.awaits_policy(project).await?
+                        {
+                            self.look_at(project);
+                        }
+                    }
+                    Ok(None) => return Ok(()),
+                    Err(err) => {
+                        tracing::warn!(%err, "landings could not be read; that is repeated");
+                        break;
+                    }
+                }
             }
+            tokio::time::sleep(UNREAD).await;
         }
-        Ok(())
     }
 
     async fn awaits_policy(&self, project: &ProjectId) -> Result<bool, LookError> {

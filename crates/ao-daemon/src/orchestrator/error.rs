@@ -4,6 +4,7 @@ use ao_engine::AskError;
 use ao_ports::{RuntimeError, ServiceError, WorkspaceError};
 
 use super::tasks::PlanError;
+use crate::looks::LookError;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,4 +32,14 @@ pub enum OrchestratorError {
     Runtime(#[from] RuntimeError),
     #[error("{0}")]
     Failed(String),
+}
+
+impl From<LookError> for OrchestratorError {
+    fn from(err: LookError) -> OrchestratorError {
+        match err {
+            LookError::Service(err) => err.into(),
+            LookError::Engine(err) => err.into(),
+            LookError::NoForge(why) | LookError::NoTracker(why) => OrchestratorError::Failed(why),
+        }
+    }
 }

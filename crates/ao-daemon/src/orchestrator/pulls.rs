@@ -62,7 +62,7 @@ impl Orchestrator {
             by: AuthorFacts { login: known.spec.name.clone(), standing: AuthorStanding::Agent },
         };
         let pull = scm.open(&new).await?;
-        self.see(&*scm, std::slice::from_ref(&pull)).await?;
+        self.daemon.looks.see(std::slice::from_ref(&pull)).await?;
         let claim = PullInput::Claim { session: session.id() };
         self.daemon.handle.ask(Input::Pull { pull: pull.clone(), input: claim }).await?;
         Ok(pull)
@@ -81,8 +81,8 @@ impl Orchestrator {
         let mut told = 0;
         for (project, pulls) in open.await? {
             // One whose forge was taken out of its slot stays as it was last seen.
-            if let Ok(scm) = self.scm(&project) {
-                told += self.see(&*scm, &pulls).await?;
+            if self.scm(&project).is_ok() {
+                told += self.daemon.looks.see(&pulls).await?.len();
             }
         }
         Ok(told)
@@ -126,15 +126,6 @@ impl Orchestrator {
 
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, OrchestratorError> {
         self.daemon.looks.scm(project).map_err(|_| OrchestratorError::NoScm(project.to_string()))
-    }
-
-    async fn see(&self, scm: &dyn Scm, pulls: &[PullId]) -> Result<usize, OrchestratorError> {
-        let seen = scm.pulls(pulls).await?;
-        let told = seen.len();
-        for (pull, facts) in seen {
-            self.daemon.handle.ask(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) }).await?;
-        }
-        Ok(told)
     }
 }
 

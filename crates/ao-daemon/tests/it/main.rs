@@ -2,3 +2,4 @@
 
 mod dummy;
 mod jobs;
+mod policies;

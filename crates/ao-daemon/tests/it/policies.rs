@@ -1,0 +1,129 @@
+//! Policies, read from the base branches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::{Commit, Input, ProjectId, PullId};
+use ao_daemon::Daemon;
+use ao_daemon::clock::SystemClock;
+use ao_daemon::daemon::DaemonOptions;
+use ao_ports::{BaseView, EventStore, NewPull, NewRecord, Record, Scm, ScmError, Seq, Snapshot, StoreError};
+use ao_store::Store;
+use async_trait::async_trait;
+use camino::Utf8Path;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A log that cannot be read for some time, once the engine has its state.
+struct Unreadable {
+    store: Store,
+    /// The reads that were tried since then.
+    reads: Arc<AtomicUsize>,
+}
+
+/// The reads of a start, and those after them that fail.
+const FAILING: std::ops::Range<usize> = 1..4;
+
+#[async_trait]
+impl EventStore for Unreadable {
+    async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
+        self.store.append(records, after).await
+    }
+
+    async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
+        if FAILING.contains(&self.reads.fetch_add(1, Ordering::SeqCst)) {
+            let (path, detail) = ("ao.db".into(), "the disk does not answer".into());
+            return Err(StoreError::Damaged { path, detail });
+        }
+        self.store.read(after, limit).await
+    }
+
+    async fn last_seq(&self) -> Result<Seq, StoreError> {
+        self.store.last_seq().await
+    }
+
+    async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
+        self.store.latest_snapshot().await
+    }
+
+    async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.store.save_snapshot(snapshot).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn landings_are_followed_again_after_the_log_could_not_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = Arc::<AtomicUsize>::default();
+    let counted = reads.clone();
+    let options = DaemonOptions {
+        background: false,
+        log: Some(Box::new(move |store| Arc::new(Unreadable { store, reads: counted }))),
+        ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
+    };
+    let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
+    let looks = tokio::spawn(daemon.looks.clone().run());
+    let again = tokio::time::timeout(PATIENCE, async {
+        while reads.load(Ordering::SeqCst) <= FAILING.end {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    again.await.expect("the log is read until it can be read");
+    looks.abort();
+    daemon.stop().await.unwrap();
+}
+
+/// A forge with a policy on its base.
+struct Ruled;
+
+#[async_trait]
+impl Scm for Ruled {
+    async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
+        Err(ScmError::unsupported("opening pull requests"))
+    }
+
+    async fn pulls(&self, _: &[PullId]) -> Result<Vec<(PullId, ao_core::pull::PullFacts)>, ScmError> {
+        Ok(vec![])
+    }
+
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
+        Ok(vec![])
+    }
+
+    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
+        Ok(BaseView { tip: Some(Commit::new("c1")), ..BaseView::default() })
+    }
+
+    async fn file_at(
+        &self,
+        _: &ProjectId,
+        commit: &Commit,
+        path: &str,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, ScmError> {
+        assert_eq!((commit.as_str(), path), ("c1", ".ao/policy.yaml"));
+        Ok(Some(b"approvals: 2\n".to_vec()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_policy_at_an_embedded_forge_is_read_with_its_pull_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = ProjectId::new("app");
+    let mut options = DaemonOptions {
+        background: false,
+        ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
+    };
+    options.scms.insert(app.clone(), Arc::new(Ruled));
+    let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
+    let config =
+        ProjectConfig { path: "/src/app".into(), default_branch: "main".into(), ..ProjectConfig::default() };
+    let input = ProjectInput::Configure(Box::new(config));
+    daemon.handle.ask(Input::Project { project: app.clone(), input }).await.unwrap();
+    daemon.looks.see(&[PullId { project: app.clone(), number: 1 }]).await.unwrap();
+    let written = daemon.handle.view(move |state| state.projects[&app].policy_stand.written).await.unwrap();
+    assert!(written);
+    daemon.stop().await.unwrap();
+}
