@@ -37,6 +37,7 @@ use async_trait::async_trait;
 use camino::Utf8PathBuf;
 use tokio::sync::Semaphore;
 
+use self::assign::not_seen;
 pub use self::by_hand::HookTrial;
 pub(crate) use self::hooks::HookQuestion;
 pub use self::hooks::HookRan;
@@ -94,8 +95,7 @@ impl DaemonJobs {
     async fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, JobError> {
         // A job that an earlier daemon left may come before the forges are made.
         self.deps.config.applied().await;
-        let found = self.deps.looks.scm(project);
-        found.map_err(|_| JobError::Never(format!("the project `{project}` has no forge")))
+        self.deps.looks.scm(project).map_err(not_seen)
     }
 }
 

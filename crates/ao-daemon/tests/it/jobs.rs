@@ -32,6 +32,6 @@ async fn a_job_of_a_project_without_a_forge_is_given_up_at_once() {
         again_at: None,
     };
     let never = daemon.jobs.run(&job).await;
-    assert_eq!(never, Err(JobError::Never("the project `other` has no forge".into())));
+    assert_eq!(never, Err(JobError::Never("there is no project `other`".into())));
     daemon.stop().await.unwrap();
 }
