@@ -154,7 +154,6 @@ impl RuntimeAbilities {
 }
 
 /// A place where agents' processes live.
-///
 #[async_trait]
 pub trait Runtime: Send + Sync {
     /// Returns the name of the runtime, which is in every reference that it makes.

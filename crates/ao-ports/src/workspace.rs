@@ -137,7 +137,7 @@ pub trait Workspace: Send + Sync {
     /// maker removes it.
     async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
         let _ = (repository, maker, path);
-        Err(WorkspaceError::Failed("workspaces of this kind cannot be lent".into()))
+        Err(WorkspaceError::Unsupported("workspaces of this kind cannot be lent".into()))
     }
 
     /// Ends all processes that the set-up of a workspace has left running: a server, a watcher. Called when a session ends,
@@ -151,7 +151,7 @@ pub trait Workspace: Send + Sync {
     /// neither the workspace nor its repository. The same files give the same commit.
     async fn capture(&self, tree: &TreeRef) -> Result<CapturedWorkspace, WorkspaceError> {
         let _ = tree;
-        Err(WorkspaceError::Failed("workspaces of this kind cannot be captured".into()))
+        Err(WorkspaceError::Unsupported("workspaces of this kind cannot be captured".into()))
     }
 
     /// Rebases the branch that is checked out in the workspace, and moves it along where it was pushed to. A rescue ref
@@ -160,7 +160,7 @@ pub trait Workspace: Send + Sync {
     /// Idempotent: a second call finds another head, or nothing left to do.
     async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
         let _ = order;
-        Err(WorkspaceError::Failed("branches cannot be rebased in workspaces of this kind".into()))
+        Err(WorkspaceError::Unsupported("branches cannot be rebased in workspaces of this kind".into()))
     }
 
     /// Returns the size of each workspace, and of everything else among ours in the repository, with the reasons to keep
@@ -174,7 +174,7 @@ pub trait Workspace: Send + Sync {
     /// Lists the work in a workspace that is nowhere else, and that its removal would lose. Changes nothing.
     async fn work(&self, tree: &TreeRef) -> Result<WorkFound, WorkspaceError> {
         let _ = tree;
-        Err(WorkspaceError::Failed("workspaces of this kind cannot be examined".into()))
+        Err(WorkspaceError::Unsupported("workspaces of this kind cannot be examined".into()))
     }
 
     /// Deletes the files that git ignores in a workspace, and nothing else, if no process works in it. Included files
@@ -211,6 +211,9 @@ pub enum WorkspaceError {
         log: Option<String>,
         tail: String,
     },
+    /// No workspace of this kind can do it, so no other try helps.
+    #[error("{0}")]
+    Unsupported(String),
     #[error("{0}")]
     Failed(String),
 }

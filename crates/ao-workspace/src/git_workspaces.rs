@@ -39,7 +39,7 @@ pub(crate) trait TreeLayout: Send + Sync {
 
     /// Marks a tree of this kind as lent.
     fn lend(_: &Repository, _: SessionId, _: &Path) -> Result<(), WorkspaceError> {
-        Err(WorkspaceError::Failed("workspaces of this kind cannot be lent".into()))
+        Err(WorkspaceError::Unsupported("workspaces of this kind cannot be lent".into()))
     }
 
     /// Finds a tree, with its repository. It may be gone.

@@ -4,7 +4,7 @@ use ao_core::evidence::AgentActivity;
 use ao_core::job::JobOutcome;
 use ao_core::session::{Phase, Session};
 use ao_core::{Commit, PullId, State};
-use ao_ports::{JobError, RebaseOrder, RebaseOutcome, TreeRef};
+use ao_ports::{JobError, RebaseOrder, RebaseOutcome, TreeRef, WorkspaceError};
 
 use super::{DaemonJobs, done, stopping};
 use crate::cleanup::tree_of;
@@ -41,9 +41,15 @@ impl DaemonJobs {
             Ok(RebaseOutcome::Conflict { files }) => {
                 Ok(JobOutcome::Refused { why: format!("it conflicts in {}", files.join(", ")) })
             }
-            Err(err) => Err(JobError::Later(err.to_string())),
+            Err(err) => Err(fault(err)),
         }
     }
+}
+
+/// Returns what a failed rebase means for a job.
+fn fault(err: WorkspaceError) -> JobError {
+    let why = err.to_string();
+    if matches!(err, WorkspaceError::Unsupported(_)) { JobError::Never(why) } else { JobError::Later(why) }
 }
 
 enum RebaseTarget {
@@ -87,5 +93,16 @@ fn find(state: &State, id: &PullId, head: &Commit) -> RebaseTarget {
             branch: branch.clone(),
         },
         None => RebaseTarget::Nowhere(format!("there is no project `{}` any more", id.project)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rebase_that_no_workspace_of_the_kind_can_do_is_not_retried() {
+        assert!(matches!(fault(WorkspaceError::Unsupported("no".into())), JobError::Never(_)));
+        assert!(matches!(fault(WorkspaceError::Failed("busy".into())), JobError::Later(_)));
     }
 }
