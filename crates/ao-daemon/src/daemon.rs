@@ -76,7 +76,8 @@ pub struct DaemonOptions {
     /// Agents of a program that embeds the daemon, by their manifests.
     pub agents: Vec<ao_agent::Options>,
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
-    /// Forges that the embedding program has made. They come before what is configured, and are not looked at by themselves.
+    /// Forges that the embedding program has made. They come before what is configured. Those of a project without a
+    /// configuration are not looked at by themselves.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Trackers that the embedding program has made, likewise.
     pub trackers: BTreeMap<ProjectId, Arc<dyn Tracker>>,

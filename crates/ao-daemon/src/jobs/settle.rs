@@ -30,9 +30,12 @@ impl DaemonJobs {
         if all.is_empty() {
             return Ok(done("it settles no issue"));
         }
-        // Issues of a project without a tracker of ours cannot be closed.
-        let Ok(tracker) = self.deps.looks.tracker(&pull.project) else {
-            return Ok(done("its issues are kept elsewhere"));
+        let tracker = match self.deps.looks.tracker(&pull.project) {
+            Ok(tracker) => tracker,
+            Err(_) if self.deps.looks.keeps_issues_elsewhere(&pull.project) => {
+                return Ok(done("its issues are kept elsewhere"));
+            }
+            Err(err) => return Err(not_seen(err)),
         };
         let mut closed = Vec::new();
         for task in all {

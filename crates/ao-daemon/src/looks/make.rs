@@ -15,7 +15,7 @@ use ao_scm::local::Witness;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::{ForgeDeps, ProjectLooks};
+use super::{ForgeDeps, ProjectAdapters, ProjectLooks};
 use crate::config::KnownProject;
 use crate::registry::ProjectDeps;
 
@@ -85,6 +85,13 @@ impl ProjectLooks {
         let made = self.registry.tracker(&self.deps_of(project, wanted, deps, &wanted.tracker));
         let missing = || self.not_there(project, PluginSlot::Tracker, "issues", &wanted.tracker);
         made.ok_or_else(missing)?.await
+    }
+
+    /// Returns true if the issues of a project are in no tracker of ours, so that we cannot close them.
+    pub(crate) fn keeps_issues_elsewhere(&self, project: &ProjectId) -> bool {
+        let catalog = self.registry.catalog();
+        let has = |known: &ProjectAdapters| catalog.has(PluginSlot::Tracker, &known.wanted.tracker.plugin);
+        !self.projects().get(project).is_some_and(has)
     }
 
     fn deps_of(

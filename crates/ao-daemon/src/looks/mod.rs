@@ -43,7 +43,8 @@ pub struct ProjectLooks {
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     registry: Arc<Registry>,
     pub(crate) asked: Arc<PendingLooks>,
-    /// Adapters of the embedding program. They come before what is configured, and are not looked at by themselves.
+    /// Adapters of the embedding program. They come before what is configured. Those of a project without a configuration
+    /// are not looked at by themselves.
     own: OwnAdapters,
     /// Both are held for a few instructions only.
     projects: Mutex<BTreeMap<ProjectId, ProjectAdapters>>,
@@ -111,8 +112,7 @@ impl ProjectLooks {
 
     /// Makes the configured forges and trackers. Unchanged ones stay as they are. One that cannot be made returns the
     /// reason to its callers, and stops nothing else.
-    pub(crate) async fn configure(&self, mut wanted: BTreeMap<ProjectId, ForgeConfig>, deps: &ForgeDeps) {
-        wanted.retain(|id, _| !self.own.scms.contains_key(id));
+    pub(crate) async fn configure(&self, wanted: BTreeMap<ProjectId, ForgeConfig>, deps: &ForgeDeps) {
         let gone: Vec<ProjectId> = {
             let projects = self.projects();
             projects.keys().filter(|id| !wanted.contains_key(id)).cloned().collect()
@@ -125,14 +125,19 @@ impl ProjectLooks {
                 continue;
             }
             // The previous one stays until its successor is made, so that callers always find a forge.
-            let scm = self.make_scm(&id, &wanted, deps).await;
-            let tracker = self.make_tracker(&id, &wanted, deps).await;
-            self.adopt(id, wanted, scm, tracker);
+            let scm = match self.own.scms.get(&id) {
+                Some(own) => Ok(own.clone()),
+                None => self.make_scm(&id, &wanted, deps).await.map(masked_scm),
+            };
+            let tracker = match self.own.trackers.get(&id) {
+                Some(own) => Ok(own.clone()),
+                None => self.make_tracker(&id, &wanted, deps).await.map(masked_tracker),
+            };
+            self.replace(id, wanted, scm, tracker);
         }
     }
 
-    /// Takes the forge and the tracker of a project in the place of earlier ones, masks and watches them, and has
-    /// everything of the project looked at.
+    /// Takes a forge and a tracker that were made elsewhere.
     pub fn adopt(
         &self,
         id: ProjectId,
@@ -140,8 +145,18 @@ impl ProjectLooks {
         scm: Result<Arc<dyn Scm>, String>,
         tracker: Result<Arc<dyn Tracker>, String>,
     ) {
-        let scm = scm.map(masked_scm);
-        let tracker = tracker.map(masked_tracker);
+        self.replace(id, wanted, scm.map(masked_scm), tracker.map(masked_tracker));
+    }
+
+    /// Takes the forge and the tracker of a project in the place of earlier ones, watches them, and has everything of the
+    /// project looked at.
+    fn replace(
+        &self,
+        id: ProjectId,
+        wanted: ForgeConfig,
+        scm: Result<Arc<dyn Scm>, String>,
+        tracker: Result<Arc<dyn Tracker>, String>,
+    ) {
         let mut watches = Vec::new();
         if let Ok(scm) = &scm {
             let tidies =

@@ -3,3 +3,4 @@
 mod dummy;
 mod jobs;
 mod policies;
+mod settling;
