@@ -647,4 +647,4 @@ impl ScmChecks for MaskedPort<dyn Scm> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

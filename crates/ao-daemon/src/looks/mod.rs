@@ -157,6 +157,8 @@ impl ProjectLooks {
         scm: Result<Arc<dyn Scm>, String>,
         tracker: Result<Arc<dyn Tracker>, String>,
     ) {
+        // Watches of earlier ones have ended by now.
+        while self.watching().try_join_next().is_some() {}
         let mut watches = Vec::new();
         if let Ok(scm) = &scm {
             let tidies =
@@ -258,3 +260,6 @@ impl fmt::Debug for ProjectLooks {
         f.debug_struct("ProjectLooks").field("projects", &self.projects().keys()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 
 /// A tracker that answers every call like this, and counts them.
-struct Played {
+pub(in super::super) struct Played {
     answer: ServiceError,
     calls: AtomicUsize,
 }
@@ -45,7 +45,7 @@ fn limited(seconds: u64) -> ServiceError {
 }
 
 /// Returns a tracker that answers like this, and the edge before it.
-fn edge(answer: ServiceError) -> (Arc<Played>, MaskedPort<dyn Tracker>) {
+pub(in super::super) fn edge(answer: ServiceError) -> (Arc<Played>, MaskedPort<dyn Tracker>) {
     let played = Arc::new(Played { answer, calls: AtomicUsize::new(0) });
     (played.clone(), MaskedPort::new(played))
 }
