@@ -165,6 +165,13 @@ pub trait Scm: Send + Sync {
         Err(ScmError::unsupported("merging"))
     }
 
+    /// Deletes the branch of a pull request that was merged with this head. Returns why the branch stays, if it does:
+    /// one that has moved on from the head is never deleted. A branch that is gone is no error.
+    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
+        let _ = (pull, head);
+        Err(ScmError::unsupported("deleting a branch"))
+    }
+
     /// Sends hints about what to look at, for as long as it is polled. A forge that cannot watch returns at once.
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         let _ = hints;

@@ -548,6 +548,10 @@ impl Scm for MaskedPort<dyn Scm> {
         self.ask(self.port.merge(order)).await
     }
 
+    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
+        self.0.delete_branch(pull, head).await.masked()
+    }
+
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.port.watch(hints).await;
     }

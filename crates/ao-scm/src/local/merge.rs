@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ao_core::Commit;
 use ao_core::pull::PullState;
 use ao_core::queue::LanePart;
+use ao_core::{Commit, PullId};
 use ao_ports::{CheckRun, CheckSpec, MergeOrder, MergeOutcome, RunState, ScmError, TestOrder, TestOutcome};
 use tracing::info;
 
@@ -305,6 +305,25 @@ impl LocalScm {
         Ok(Ok(made))
     }
 
+    pub(super) async fn delete_merged_branch(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+    ) -> Result<Option<String>, LocalError> {
+        let mut writing = self.pulls.writing().await;
+        if self.is_behind_about(pull) {
+            self.look(&mut writing).await?;
+        }
+        let entry = self.entry(pull).await?;
+        match &entry.pull.state {
+            PullState::Merged { .. } if entry.pull.head == *head => Ok(self.take_branch(&entry.pull).await),
+            PullState::Merged { .. } => Ok(Some(merged_with(pull, &entry.pull.head))),
+            PullState::Open | PullState::Closed => {
+                Err(ScmError::refused(format!("`{pull}` is not merged")).into())
+            }
+        }
+    }
+
     /// Deletes the branch of a merged pull request, or returns why it stays. The merge is valid either way.
     pub(super) async fn take_branch(&self, pull: &PullRecord) -> Option<String> {
         let why = match self.needed_by(pull) {
@@ -350,11 +369,13 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
             let (commit, tip) = (commit.clone(), commit.clone());
             Some(MergeOutcome::Merged { commit, tip, branch_left: None, with: vec![] })
         }
-        PullState::Merged { .. } => {
-            refused(format!("`{}` was merged with the head {}", order.pull, pull.head))
-        }
+        PullState::Merged { .. } => refused(merged_with(&order.pull, &pull.head)),
         PullState::Closed => refused(format!("`{}` is closed; open it again first", order.pull)),
     }
+}
+
+fn merged_with(pull: &PullId, head: &Commit) -> String {
+    format!("`{pull}` was merged with the head {head}")
 }
 
 fn is_as_ordered(pull: &PullRecord, part: &LanePart, branch: &str) -> Result<(), String> {

@@ -92,6 +92,10 @@ impl Scm for LocalScm {
         self.merge_pull(order).await.inspect_err(|_| self.merge_cache.forget())
     }
 
+    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
+        Ok(self.delete_merged_branch(pull, head).await?)
+    }
+
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.follow_refs(hints).await;
     }

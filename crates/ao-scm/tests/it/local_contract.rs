@@ -37,6 +37,11 @@ impl ScmBench for LocalBench {
         self.desk.push(branch, path, text)
     }
 
+    fn branch(&self, name: &str) -> Option<Commit> {
+        let tip = self.desk.git(&["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{name}")]);
+        (!tip.is_empty()).then(|| Commit::new(&tip))
+    }
+
     async fn restart(&mut self) {
         self.scm = Arc::new(self.desk.open().await);
     }

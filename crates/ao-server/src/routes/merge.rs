@@ -15,7 +15,6 @@ use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
 use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
 use ao_core::{Commit, Event, Input, PullId, Refusal, SessionId};
 use ao_engine::{AskError, InputReceipt};
-use ao_ports::{MergeOrder, MergeOutcome, Scm};
 use axum::Json;
 
 use super::pulls::{is_over, told};
@@ -117,7 +116,10 @@ pub(super) async fn merge(
         // The request is repeated because its first response was lost, or because the branch is to be deleted after
         // all.
         PullState::Merged { commit } if is_meant => match wish.delete_branch {
-            Some(true) => (commit.clone(), Some(delete_branch(&*scm, &id, &facts).await?)),
+            Some(true) => {
+                let left = scm.delete_branch(&id, &facts.head).await?;
+                (commit.clone(), Some(left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why })))
+            }
             Some(false) | None => (commit.clone(), None),
         },
         _ => {
@@ -252,26 +254,6 @@ fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: QueueRejectio
         QueueRejection::Broken { why } | QueueRejection::Held { why } => why,
     };
     not_mergeable(id, &[Blocker::firm(what)], None)
-}
-
-/// Deletes the branch of a merged pull request. If asked to merge it again, the forge only does the rest.
-async fn delete_branch(scm: &dyn Scm, id: &PullId, facts: &PullFacts) -> Result<HeadBranch, Failure> {
-    let order = MergeOrder {
-        pull: id.clone(),
-        head: facts.head.clone(),
-        base: facts.base.clone(),
-        with: vec![],
-        tree: String::new(),
-        strategy: LandingStrategy::default(),
-        by: None,
-        delete_branch: true,
-    };
-    Ok(match scm.merge(&order).await? {
-        MergeOutcome::Merged { branch_left: None, .. } => HeadBranch::Deleted {},
-        MergeOutcome::Merged { branch_left: Some(why), .. } | MergeOutcome::Refused { why, .. } => {
-            HeadBranch::Left { why }
-        }
-    })
 }
 
 fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<String>) -> Failure {

@@ -269,6 +269,10 @@ impl Scm for Forge {
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };
         Ok(MergeOutcome::Merged { tip: commit.clone(), commit, branch_left: None, with: vec![] })
     }
+
+    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
+        Ok(self.ask(format!("delete the branch of {pull} at {head}"))?.in_the_way.clone())
+    }
 }
 
 #[async_trait]

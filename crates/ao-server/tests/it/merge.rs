@@ -1,9 +1,9 @@
 //! Merging: what stands in the way, what lands, and what does not.
 
-use ao_core::pull::{CheckState, Mergeable, PullFacts};
+use ao_core::pull::{CheckState, Mergeable, PullFacts, PullState};
 use ao_core::queue::QueueInput;
 use ao_core::session::SessionRole;
-use ao_core::{Input, ProjectId};
+use ao_core::{Commit, Input, ProjectId};
 use ao_ports::TestOutcome;
 use serde_json::{Value, json};
 
@@ -31,7 +31,8 @@ async fn merge(house: &House, wish: Value) -> Answer {
 /// What was done to the forge, without the looks.
 fn done(house: &House) -> Vec<String> {
     let asked = house.forge.asked();
-    asked.into_iter().filter(|word| word.starts_with("test") || word.starts_with("merge")).collect()
+    let acts = ["test", "merge", "delete"];
+    asked.into_iter().filter(|word| acts.iter().any(|act| word.starts_with(act))).collect()
 }
 
 #[tokio::test]
@@ -56,6 +57,22 @@ async fn what_would_land_is_tested_and_exactly_that_is_merged() {
     assert!(reason.contains("merged"), "its session knows: {reason}");
     assert_eq!(merge(&house, json!({})).await.told(), "200", "asked again");
     assert_eq!(done(&house), [""; 0]);
+    house.end().await;
+}
+
+/// A branch that is to go after all is deleted, and nothing is merged for that.
+#[tokio::test]
+async fn the_branch_of_a_merged_pull_request_is_deleted_on_request() {
+    let house = House::new().await;
+    let merged = PullState::Merged { commit: Commit::new("m1") };
+    house.pull(&pull("my-app", 7), PullFacts { state: merged, ..facts("feat") }).await;
+    let deleted = merge(&house, json!({"deleteBranch": true})).await;
+    assert_eq!((deleted.told().as_str(), &deleted.json["branchDeleted"]), ("200", &json!(true)));
+    assert_eq!(done(&house), ["delete the branch of my-app!7 at h1"]);
+    house.forge.lock().in_the_way = Some("it has moved on to h2".into());
+    let left = merge(&house, json!({"deleteBranch": true})).await;
+    assert_eq!(left.json["branchLeft"], json!("it has moved on to h2"));
+    assert_eq!(left.json["branchDeleted"], json!(false));
     house.end().await;
 }
 

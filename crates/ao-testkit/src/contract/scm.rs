@@ -23,6 +23,9 @@ pub trait ScmBench: Send + Sync {
     /// Commits a file on a branch, as its author does. The branch is made off `main` if it does not exist.
     fn commit(&self, branch: &str, path: &str, text: &str) -> Commit;
 
+    /// Returns the tip of a branch, if it exists.
+    fn branch(&self, name: &str) -> Option<Commit>;
+
     /// Starts the forge again, with what it has stored.
     async fn restart(&mut self);
 }
@@ -41,6 +44,8 @@ macro_rules! scm_contract {
             another_tree_is_refused,
             a_repeated_merge_finds_the_one_that_was_made,
             a_batch_lands_as_a_whole_or_not_at_all,
+            the_branch_of_a_merged_pull_request_is_deleted_once,
+            a_branch_that_has_moved_on_is_kept,
             its_parts_are_there_or_declared_missing,
         ]);
     };
@@ -179,6 +184,38 @@ pub async fn a_batch_lands_as_a_whole_or_not_at_all(bench: &mut dyn ScmBench) {
     }
     for path in ["one.txt", "late.txt", "two.txt"] {
         assert!(file(bench, &at, path).await.is_some(), "{path}");
+    }
+}
+
+/// The branch goes after the merge, and a second call finds nothing to do. The merge stays.
+pub async fn the_branch_of_a_merged_pull_request_is_deleted_once(bench: &mut dyn ScmBench) {
+    let Some(order) = ordered(bench, "fix").await else { return };
+    let early = bench.scm().delete_branch(&order.pull, &order.head).await;
+    match early {
+        Err(ScmError::Unsupported { .. }) => return,
+        early => assert!(matches!(early, Err(ScmError::Refused { .. })), "it is not merged: {early:?}"),
+    }
+    let (commit, _) = merged(bench, &order).await;
+    assert_eq!(bench.branch("fix"), Some(order.head.clone()), "the merge was not ordered to delete it");
+    for _ in 0..2 {
+        assert_eq!(bench.scm().delete_branch(&order.pull, &order.head).await.unwrap(), None);
+        assert_eq!(bench.branch("fix"), None);
+        bench.restart().await;
+    }
+    assert_eq!(facts(bench, &order.pull).await.state, PullState::Merged { commit });
+}
+
+/// Commits that were not merged keep their branch, and the reason is returned.
+pub async fn a_branch_that_has_moved_on_is_kept(bench: &mut dyn ScmBench) {
+    let Some(order) = ordered(bench, "fix").await else { return };
+    merged(bench, &order).await;
+    let late = bench.commit("fix", "late.txt", "late\n");
+    for head in [&order.head, &late] {
+        match bench.scm().delete_branch(&order.pull, head).await {
+            Err(ScmError::Unsupported { .. }) => return,
+            kept => assert!(kept.unwrap().is_some_and(|why| !why.is_empty()), "{head}"),
+        }
+        assert_eq!(bench.branch("fix"), Some(late.clone()));
     }
 }
 

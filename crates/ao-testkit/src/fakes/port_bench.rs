@@ -46,6 +46,7 @@ impl ScmBench for SimPortBench {
         let mut files: BTreeMap<String, Vec<u8>> = outside.files.get(&parent).cloned().unwrap_or_default();
         files.insert(path.to_owned(), text.into());
         outside.files.insert(commit.clone(), files);
+        outside.branches.insert(branch.to_owned(), commit.clone());
         if branch == "main" {
             outside.tips.insert(self.project(), commit.clone());
         }
@@ -55,6 +56,10 @@ impl ScmBench for SimPortBench {
             }
         }
         commit
+    }
+
+    fn branch(&self, name: &str) -> Option<Commit> {
+        self.0.universe.lock().outside.branches.get(name).cloned()
     }
 
     async fn restart(&mut self) {

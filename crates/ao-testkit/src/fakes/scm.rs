@@ -120,6 +120,10 @@ impl Scm for FakePort {
         Ok(outcome)
     }
 
+    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
+        delete_branch(&mut self.universe.lock(), pull, head)
+    }
+
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {
         self.send_hints(false, hints).await;
     }
@@ -423,6 +427,9 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
         inner.outside.files.insert(commit.clone(), files.into_iter().flatten().collect());
         if let Some(facts) = inner.outside.pulls.get_mut(&part.pull) {
             facts.state = PullState::Merged { commit: commit.clone() };
+            if order.delete_branch {
+                inner.outside.branches.remove(&facts.head_branch);
+            }
         }
         outside::hint(inner, LookHint::Pull(part.pull.clone()));
         with.push((part.clone(), commit.clone()));
@@ -431,4 +438,24 @@ fn merge(inner: &mut UniverseState, order: &MergeOrder) -> MergeOutcome {
     inner.outside.tips.insert(order.pull.project.clone(), at.clone());
     with.pop();
     MergeOutcome::Merged { tip: at.clone(), commit: at, branch_left: None, with }
+}
+
+/// Deletes the branch of a merged pull request, or returns why it stays.
+fn delete_branch(
+    inner: &mut UniverseState,
+    pull: &PullId,
+    head: &Commit,
+) -> Result<Option<String>, ScmError> {
+    let facts = inner.outside.pulls.get(pull).ok_or_else(|| ScmError::not_found(pull.to_string()))?;
+    if !matches!(facts.state, PullState::Merged { .. }) {
+        return Err(ScmError::refused("it is not merged"));
+    }
+    if facts.head != *head {
+        return Ok(Some(format!("it was merged with the head {}", facts.head)));
+    }
+    match inner.outside.branches.get(&facts.head_branch) {
+        Some(tip) if tip != head => return Ok(Some(format!("it has moved on to {tip}"))),
+        _ => inner.outside.branches.remove(&facts.head_branch),
+    };
+    Ok(None)
 }

@@ -59,6 +59,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) looking: BTreeSet<PortCall>,
     /// The heads that are the results of rebases, with their bases.
     pub(crate) rebased: BTreeMap<Commit, Commit>,
+    /// The tips of the branches that the bench of the forge's contract has made.
+    pub(crate) branches: BTreeMap<String, Commit>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
     /// The content of each landed commit: its start, and the heads since, in order.
