@@ -83,6 +83,10 @@ impl Desk {
     }
 
     pub(crate) async fn open(&self) -> LocalScm {
+        self.open_with(self.checks.clone()).await
+    }
+
+    pub(crate) async fn open_with(&self, checks: Arc<dyn CheckService>) -> LocalScm {
         let options = Options {
             project: project(),
             repository: self.path().try_into().unwrap(),
@@ -94,7 +98,7 @@ impl Desk {
             witness: self.witness.clone(),
         };
         let records: Arc<dyn Records> = self.records.clone();
-        LocalScm::open(options, records, self.checks.clone(), self.clock.clone()).await.unwrap()
+        LocalScm::open(options, records, checks, self.clock.clone()).await.unwrap()
     }
 
     pub(crate) fn path(&self) -> PathBuf {

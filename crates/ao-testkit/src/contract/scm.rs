@@ -4,16 +4,23 @@
 
 use std::sync::Arc;
 
-use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts, PullState};
+use ao_core::pull::{
+    AuthorFacts, AuthorStanding, CheckFacts, PullFacts, PullState, ReviewVerdict, ThreadFacts,
+};
 use ao_core::queue::LanePart;
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    LandingStrategy, MergeOrder, MergeOutcome, NewPull, PullFilter, PullFilterState, RunFilter, Scm,
-    ScmError, TestOrder, TestOutcome,
+    CheckOrder, CheckRun, CheckWhat, CommentPlace, DiffSide, LandingStrategy, MergeOrder, MergeOutcome,
+    NewComment, NewPull, NewReview, PullFilter, PullFilterState, ReviewComment, RunFilter, Scm, ScmChecks,
+    ScmError, TestOrder, TestOutcome, ThreadReply,
 };
 use async_trait::async_trait;
 
-/// A forge with a project that has one commit on `main`.
+/// The one check of the project. It has a blank, because the names of real checks do.
+pub const CHECK: &str = "unit tests";
+
+/// A forge with a project that has one commit on `main`. If the forge runs checks, the project has the check [`CHECK`],
+/// which prints something and passes.
 #[async_trait]
 pub trait ScmBench: Send + Sync {
     fn scm(&self) -> Arc<dyn Scm>;
@@ -25,6 +32,9 @@ pub trait ScmBench: Send + Sync {
 
     /// Returns the tip of a branch, if it exists.
     fn branch(&self, name: &str) -> Option<Commit>;
+
+    /// Waits until the checks that were started are over.
+    async fn finish_checks(&self);
 
     /// Starts the forge again, with what it has stored.
     async fn restart(&mut self);
@@ -47,6 +57,13 @@ macro_rules! scm_contract {
             the_branch_of_a_merged_pull_request_is_deleted_once,
             a_branch_that_has_moved_on_is_kept,
             its_parts_are_there_or_declared_missing,
+            a_comment_is_in_its_thread,
+            a_reply_is_given_once_for_each_key,
+            a_review_counts_for_the_head_that_was_judged,
+            a_thread_is_resolved_and_reopened,
+            a_rerun_is_another_run_of_the_check,
+            a_check_of_the_base_is_kept,
+            the_log_of_a_run_is_read_in_parts,
         ]);
     };
     ($bench:expr; [$($story:ident),* $(,)?]) => {
@@ -254,6 +271,210 @@ pub async fn its_parts_are_there_or_declared_missing(bench: &mut dyn ScmBench) {
             assert!(matches!(checks.run("run_unknown").await, Err(ScmError::NotFound { .. })));
         }
     }
+}
+
+/// A comment starts a thread or continues one, and a repeated call leaves one comment.
+pub async fn a_comment_is_in_its_thread(bench: &mut dyn ScmBench) {
+    let (pull, ..) = opened(bench, "fix").await;
+    let Some(whole) = comment(bench, &pull, CommentPlace::Pull, "all of it", Some("k1")).await else {
+        return;
+    };
+    assert_eq!(
+        comment(bench, &pull, CommentPlace::Pull, "all of it", Some("k1")).await.as_ref(),
+        Some(&whole)
+    );
+    let in_it = CommentPlace::Thread(whole.clone());
+    assert_eq!(comment(bench, &pull, in_it, "more", None).await.as_ref(), Some(&whole));
+    let place = CommentPlace::Line { path: "fix.txt".into(), line: Some(1), side: DiffSide::New };
+    let line = comment(bench, &pull, place, "this line", None).await.unwrap();
+    bench.restart().await;
+    let threads = threads(bench, &pull).await;
+    assert_eq!(threads.len(), 2);
+    assert_eq!(said(&threads, &whole), [("ann", "all of it"), ("ann", "more")]);
+    assert_eq!(said(&threads, &line), [("ann", "this line")]);
+    let at = thread(&threads, &line);
+    assert_eq!((at.path.as_deref(), at.line, at.resolved), (Some("fix.txt"), Some(1), false));
+    let nowhere = CommentPlace::Thread("t999".into());
+    let lost = new_comment(&pull, nowhere, "lost", None);
+    let lost = bench.scm().need_reviews().unwrap().comment(&lost).await;
+    assert!(matches!(lost, Err(ScmError::NotFound { .. })), "{lost:?}");
+}
+
+/// A repeated reply leaves one, and a reply can resolve its thread.
+pub async fn a_reply_is_given_once_for_each_key(bench: &mut dyn ScmBench) {
+    let (pull, ..) = opened(bench, "fix").await;
+    let Some(id) = comment(bench, &pull, CommentPlace::Pull, "why?", None).await else { return };
+    let replies = [("k1", "because", false), ("k1", "because", false), ("k2", "done", true)];
+    for (key, text, resolve) in replies {
+        assert!(!thread(&threads(bench, &pull).await, &id).resolved, "before {key}");
+        let (pull, thread, text, key) = (pull.clone(), id.clone(), text.to_owned(), key.to_owned());
+        let reply = ThreadReply { pull, thread, text, resolve, key };
+        bench.scm().need_reviews().unwrap().reply(&reply).await.unwrap();
+        bench.restart().await;
+    }
+    let threads = threads(bench, &pull).await;
+    let texts: Vec<&str> = said(&threads, &id).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["why?", "because", "done"]);
+    assert!(thread(&threads, &id).resolved);
+}
+
+/// A review has a verdict on a head, and its comments become threads. A head that has moved since is not judged.
+pub async fn a_review_counts_for_the_head_that_was_judged(bench: &mut dyn ScmBench) {
+    let (pull, head, _) = opened(bench, "fix").await;
+    let scm = bench.scm();
+    let Some(reviews) = scm.reviews() else { return };
+    let remark = ReviewComment {
+        path: "fix.txt".into(),
+        line: Some(1),
+        side: DiffSide::New,
+        body: "rename it".into(),
+    };
+    let review = |verdict, key: &str, head: &Commit, comments: Vec<ReviewComment>| NewReview {
+        pull: pull.clone(),
+        by: ann(),
+        verdict,
+        body: "see below".into(),
+        head: Some(head.clone()),
+        comments,
+        key: Some(key.to_owned()),
+    };
+    let asked = review(ReviewVerdict::ChangesRequested, "k1", &head, vec![remark]);
+    let first = reviews.review(&asked).await.unwrap();
+    assert_eq!(reviews.review(&asked).await.unwrap(), first);
+    let given = facts(bench, &pull).await.reviews;
+    let [one] = &given[..] else { panic!("{given:?}") };
+    assert_eq!((&one.id, one.verdict, &one.commit), (&first, ReviewVerdict::ChangesRequested, &head));
+    let begun = threads(bench, &pull).await;
+    assert_eq!((begun.len(), begun[0].path.as_deref()), (1, Some("fix.txt")));
+    let now = bench.commit("fix", "more.txt", "more\n");
+    assert_eq!(facts(bench, &pull).await.head, now);
+    let stale = reviews.review(&review(ReviewVerdict::Approved, "k2", &head, vec![])).await;
+    assert!(matches!(stale, Err(ScmError::Refused { .. })), "{stale:?}");
+    reviews.review(&review(ReviewVerdict::Approved, "k2", &now, vec![])).await.unwrap();
+    let given = facts(bench, &pull).await.reviews;
+    let last = given.last().unwrap();
+    assert_eq!((given.len(), last.verdict, &last.commit), (2, ReviewVerdict::Approved, &now));
+    assert_eq!(last.author, ann());
+}
+
+/// A thread can be resolved and reopened; others stay as they are.
+pub async fn a_thread_is_resolved_and_reopened(bench: &mut dyn ScmBench) {
+    let (pull, ..) = opened(bench, "fix").await;
+    let Some(id) = comment(bench, &pull, CommentPlace::Pull, "one", None).await else { return };
+    let other = comment(bench, &pull, CommentPlace::Pull, "two", None).await.unwrap();
+    for resolved in [true, true, false] {
+        bench.scm().need_reviews().unwrap().resolve(&pull, &id, &ann(), resolved).await.unwrap();
+        bench.restart().await;
+        let threads = threads(bench, &pull).await;
+        assert_eq!(thread(&threads, &id).resolved, resolved);
+        assert!(!thread(&threads, &other).resolved);
+    }
+    let lost = bench.scm().need_reviews().unwrap().resolve(&pull, "t999", &ann(), true).await;
+    assert!(matches!(lost, Err(ScmError::NotFound { .. })), "{lost:?}");
+}
+
+/// A rerun is a run of its own on the same commit, and its result replaces the earlier one.
+pub async fn a_rerun_is_another_run_of_the_check(bench: &mut dyn ScmBench) {
+    let (pull, head, _) = opened(bench, "fix").await;
+    let scm = bench.scm();
+    let Some(checks) = scm.checks() else { return };
+    bench.finish_checks().await;
+    let before = check_facts(bench, &pull).await;
+    checks.rerun(&pull, &head, CHECK).await.unwrap();
+    bench.finish_checks().await;
+    let after = check_facts(bench, &pull).await;
+    assert!(after.run.is_some() && after.run != before.run, "{before:?} {after:?}");
+    assert_eq!((&after.commit, &after.state), (&head, &before.state));
+}
+
+/// A check of the base begins at once, and its run can be found from then on, by id and in the list.
+pub async fn a_check_of_the_base_is_kept(bench: &mut dyn ScmBench) {
+    let scm = bench.scm();
+    let Some((checks, run)) = base_run(bench, &*scm).await else { return };
+    assert_eq!((&run.project, &run.pull, run.check.as_str()), (&bench.project(), &None, CHECK));
+    assert_eq!(run.head, tip(bench).await);
+    bench.finish_checks().await;
+    let over = checks.run(&run.id).await.unwrap();
+    assert!(over.state.is_over() && over.id == run.id, "{over:?}");
+    bench.restart().await;
+    let scm = bench.scm();
+    let filter = RunFilter { project: Some(bench.project()), limit: 10, ..RunFilter::default() };
+    assert_eq!(scm.need_checks().unwrap().runs(&filter).await.unwrap(), std::slice::from_ref(&over));
+    let of_none = RunFilter { check: Some("another".into()), ..filter };
+    assert_eq!(scm.need_checks().unwrap().runs(&of_none).await.unwrap(), []);
+    assert_eq!(scm.need_checks().unwrap().run(&run.id).await.unwrap(), over);
+}
+
+/// The parts of a log are its whole, whatever their size, and the last one says so.
+pub async fn the_log_of_a_run_is_read_in_parts(bench: &mut dyn ScmBench) {
+    let scm = bench.scm();
+    let Some((checks, run)) = base_run(bench, &*scm).await else { return };
+    let mut logs = vec![];
+    for limit in [3, 100_000] {
+        let (mut log, mut from) = (vec![], 0);
+        loop {
+            let part = checks.check_log(&run.id, from, limit, true).await.unwrap();
+            assert!(part.bytes.len() <= limit as usize);
+            assert_eq!(part.next, from + part.bytes.len() as u64);
+            (log, from) = ([log, part.bytes].concat(), part.next);
+            if part.ended {
+                break;
+            }
+        }
+        logs.push(log);
+    }
+    assert!(!logs[0].is_empty() && logs[0] == logs[1], "{logs:?}");
+    let unknown = checks.check_log("run_unknown", 0, 10, false).await;
+    assert!(matches!(unknown, Err(ScmError::NotFound { .. })), "{unknown:?}");
+}
+
+fn ann() -> AuthorFacts {
+    AuthorFacts { login: "ann".into(), standing: AuthorStanding::Member }
+}
+
+fn new_comment(pull: &PullId, at: CommentPlace, body: &str, key: Option<&str>) -> NewComment {
+    NewComment { pull: pull.clone(), by: ann(), body: body.to_owned(), at, key: key.map(str::to_owned) }
+}
+
+/// Adds a comment and returns its thread, if the forge has reviews.
+async fn comment(
+    bench: &dyn ScmBench,
+    pull: &PullId,
+    at: CommentPlace,
+    body: &str,
+    key: Option<&str>,
+) -> Option<String> {
+    let scm = bench.scm();
+    Some(scm.reviews()?.comment(&new_comment(pull, at, body, key)).await.unwrap())
+}
+
+async fn threads(bench: &dyn ScmBench, pull: &PullId) -> Vec<ThreadFacts> {
+    bench.scm().need_reviews().unwrap().show(pull).await.unwrap().facts.threads
+}
+
+fn thread<'a>(threads: &'a [ThreadFacts], id: &str) -> &'a ThreadFacts {
+    threads.iter().find(|thread| thread.id == id).expect("the thread is shown")
+}
+
+/// Returns the authors and texts of a thread, in order.
+fn said<'a>(threads: &'a [ThreadFacts], id: &str) -> Vec<(&'a str, &'a str)> {
+    let comments = thread(threads, id).comments.iter();
+    comments.map(|comment| (comment.author.login.as_str(), comment.body.as_str())).collect()
+}
+
+async fn check_facts(bench: &dyn ScmBench, pull: &PullId) -> CheckFacts {
+    let checks = facts(bench, pull).await.checks;
+    checks.into_iter().find(|check| check.name == CHECK).expect("it has a state")
+}
+
+/// Starts the check on the tip of the base, if the forge runs checks.
+async fn base_run<'a>(bench: &dyn ScmBench, scm: &'a dyn Scm) -> Option<(&'a dyn ScmChecks, CheckRun)> {
+    let checks = scm.checks()?;
+    let what = CheckWhat::Revision(tip(bench).await.to_string());
+    let order = CheckOrder { project: bench.project(), what, checks: vec![CHECK.into()], again: false };
+    let mut runs = checks.check(&order).await.unwrap();
+    assert_eq!(runs.len(), 1);
+    Some((checks, runs.remove(0)))
 }
 
 fn new_pull(bench: &dyn ScmBench, branch: &str) -> NewPull {

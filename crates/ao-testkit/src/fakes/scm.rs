@@ -177,8 +177,9 @@ impl ScmReviews for FakePort {
         Err(by_hand())
     }
 
-    async fn comment(&self, _: &NewComment) -> Result<String, ScmError> {
-        Err(by_hand())
+    async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
+        let mut inner = self.universe.lock();
+        outside::comment(pull(&mut inner, &comment.pull)?, comment)
     }
 
     async fn edit_comment(&self, _: &PullId, _: &str, _: &AuthorFacts, _: &str) -> Result<(), ScmError> {
@@ -193,12 +194,21 @@ impl ScmReviews for FakePort {
         self.universe.after(passed).await.map_err(ScmError::Failed)
     }
 
-    async fn review(&self, _: &NewReview) -> Result<String, ScmError> {
-        Err(by_hand())
+    async fn review(&self, review: &NewReview) -> Result<String, ScmError> {
+        let mut inner = self.universe.lock();
+        outside::review(pull(&mut inner, &review.pull)?, review)
     }
 
-    async fn resolve(&self, _: &PullId, _: &str, _: &AuthorFacts, _: bool) -> Result<(), ScmError> {
-        Err(by_hand())
+    async fn resolve(
+        &self,
+        id: &PullId,
+        thread: &str,
+        _: &AuthorFacts,
+        resolved: bool,
+    ) -> Result<(), ScmError> {
+        let mut inner = self.universe.lock();
+        outside::thread(pull(&mut inner, id)?, thread)?.resolved = resolved;
+        Ok(())
     }
 }
 
@@ -212,8 +222,15 @@ impl ScmChecks for FakePort {
         self.universe.after(passed).await.map_err(ScmError::Failed)
     }
 
-    async fn runs(&self, _: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
-        Ok(vec![])
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
+        let inner = self.universe.lock();
+        let matches = |run: &&CheckRun| {
+            filter.project.as_ref().is_none_or(|project| run.project == *project)
+                && filter.pull.is_none()
+                && filter.check.as_ref().is_none_or(|check| run.check == *check)
+                && filter.state.is_none_or(|state| run.state == state)
+        };
+        Ok(inner.outside.base_runs.iter().rev().filter(matches).take(filter.limit).cloned().collect())
     }
 
     async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
@@ -224,20 +241,32 @@ impl ScmChecks for FakePort {
                 return Err(ScmError::Unsupported { what: "checking a base".into() });
             }
             let now = inner.wall();
-            order.checks.iter().filter_map(|check| base_run(order, check, now)).collect()
+            let runs: Vec<CheckRun> =
+                order.checks.iter().filter_map(|check| base_run(order, check, now)).collect();
+            runs.iter().for_each(|run| keep(&mut inner, run));
+            runs
         };
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         Ok(runs)
     }
 
-    async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, ScmError> {
+    async fn check_log(&self, run: &str, from: u64, limit: u32, _: bool) -> Result<LogPart, ScmError> {
         tokio::time::sleep(LATENCY).await;
-        Ok(LogPart { bytes: vec![], next: from, ended: true })
+        let known = self.universe.lock().outside.base_runs.iter().any(|known| known.id == run);
+        let log: &[u8] = if known { b"checked\n" } else { return Err(ScmError::not_found(run)) };
+        let rest = usize::try_from(from).ok().and_then(|from| log.get(from..)).unwrap_or_default();
+        let bytes: Vec<u8> = rest.iter().take(limit as usize).copied().collect();
+        Ok(LogPart { next: from + bytes.len() as u64, ended: bytes.len() == rest.len(), bytes })
     }
 
     async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
         let passed = self.passes(PortCall::RunState).await?;
-        let ended = base_run_ended(&mut self.universe.lock(), run);
+        let ended = {
+            let mut inner = self.universe.lock();
+            let ended = base_run_ended(&mut inner, run);
+            ended.iter().for_each(|run| keep(&mut inner, run));
+            ended
+        };
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         ended.ok_or_else(|| ScmError::not_found(run))
     }
@@ -246,6 +275,10 @@ impl ScmChecks for FakePort {
 /// Returns the error of a call that only people make; in simulated worlds the script acts for them.
 fn by_hand() -> ScmError {
     ScmError::refused("the script does this itself")
+}
+
+fn pull<'a>(inner: &'a mut UniverseState, id: &PullId) -> Result<&'a mut PullFacts, ScmError> {
+    inner.outside.pulls.get_mut(id).ok_or_else(|| ScmError::not_found(id.to_string()))
 }
 
 fn row(id: &PullId, facts: &PullFacts) -> PullRow {
@@ -326,6 +359,13 @@ fn base_run(order: &CheckOrder, check: &str, now: Timestamp) -> Option<CheckRun>
         log: None,
         failure: None,
     })
+}
+
+/// Stores a run, in place of its earlier state.
+fn keep(inner: &mut UniverseState, run: &CheckRun) {
+    let runs = &mut inner.outside.base_runs;
+    runs.retain(|known| known.id != run.id);
+    runs.push(run.clone());
 }
 
 /// Returns the end of such a run: red if the base is, now and then for a different reason.

@@ -9,10 +9,14 @@ use ao_core::pull::{
 };
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, TaskId, Timestamp};
-use ao_ports::{HintReceiver, LookHint, ThreadReply, TrackerError};
+use ao_ports::{
+    CommentPlace, HintReceiver, LookHint, NewComment, NewReview, ReviewComment, ScmError, ThreadReply,
+    TrackerError,
+};
 use fastrand::Rng;
 
 use super::{CheckRerun, WorldEvent, send};
+use crate::contract::scm::CHECK;
 use crate::universe::{FakeBug, UniverseState};
 
 /// Returns a pull request that was just opened.
@@ -141,6 +145,55 @@ pub(crate) fn ran(inner: &mut UniverseState, rerun: &CheckRerun) {
     hint(inner, LookHint::Pull(rerun.pull.clone()));
 }
 
+/// Finds a thread of a pull request.
+pub(crate) fn thread<'a>(facts: &'a mut PullFacts, id: &str) -> Result<&'a mut ThreadFacts, ScmError> {
+    let found = facts.threads.iter_mut().find(|thread| thread.id == id);
+    found.ok_or_else(|| ScmError::not_found(format!("`{id}`")))
+}
+
+/// Adds a comment, and returns its thread. The key makes a second call harmless.
+pub(crate) fn comment(facts: &mut PullFacts, new: &NewComment) -> Result<String, ScmError> {
+    let number = facts.threads.iter().map(|thread| thread.comments.len()).sum::<usize>() + 1;
+    let id = new.key.clone().unwrap_or_else(|| format!("c{number}"));
+    let known = |thread: &&ThreadFacts| thread.comments.iter().any(|comment| comment.id == id);
+    if let Some(thread) = facts.threads.iter().find(known) {
+        return Ok(thread.id.clone());
+    }
+    let (author, body, revision) = (new.by.clone(), new.body.clone(), "1".to_owned());
+    let comment = CommentFacts { id, author, body, url: "https://forge/c".into(), revision };
+    let (path, line) = match &new.at {
+        CommentPlace::Pull => (None, None),
+        CommentPlace::Line { path, line, .. } => (Some(path.clone()), *line),
+        CommentPlace::Thread(id) => {
+            thread(facts, id)?.comments.push(comment);
+            return Ok(id.clone());
+        }
+    };
+    let id = format!("t{}", facts.threads.len() + 1);
+    let begun = ThreadFacts { id: id.clone(), path, line, resolved: false, comments: vec![comment] };
+    facts.threads.push(begun);
+    Ok(id)
+}
+
+/// Gives a review, and returns its id. The key makes a second call harmless.
+pub(crate) fn review(facts: &mut PullFacts, new: &NewReview) -> Result<String, ScmError> {
+    let id = new.key.clone().unwrap_or_else(|| format!("r{}", facts.reviews.len()));
+    if facts.reviews.iter().any(|known| known.id == id) {
+        return Ok(id);
+    }
+    if new.head.as_ref().is_some_and(|head| *head != facts.head) {
+        return Err(ScmError::refused("its head has moved"));
+    }
+    for ReviewComment { path, line, side, body } in new.comments.iter().cloned() {
+        let (pull, by, at) = (new.pull.clone(), new.by.clone(), CommentPlace::Line { path, line, side });
+        comment(facts, &NewComment { pull, by, body, at, key: None })?;
+    }
+    let (author, commit, body) = (new.by.clone(), facts.head.clone(), new.body.clone());
+    let (verdict, revision) = (new.verdict, "1".to_owned());
+    facts.reviews.push(ReviewFacts { id: id.clone(), author, verdict, commit, body, revision });
+    Ok(id)
+}
+
 /// Adds our reply to a thread. The key makes a second call harmless.
 pub(crate) fn reply(inner: &mut UniverseState, reply: &ThreadReply) -> Result<(), TrackerError> {
     let facts = inner.outside.pulls.get_mut(&reply.pull);
@@ -222,9 +275,6 @@ impl fmt::Debug for HintWatcher {
         f.debug_struct("HintWatcher").field("life", &self.life).finish_non_exhaustive()
     }
 }
-
-/// Name of the one check of every simulated pull request. It has a blank, because the names of real checks do.
-const CHECK: &str = "unit tests";
 
 pub(crate) fn check(facts: &mut PullFacts, state: CheckState) {
     facts.checks =

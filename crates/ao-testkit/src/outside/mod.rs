@@ -15,7 +15,7 @@ use ao_core::workspace::TreeFacts;
 use ao_core::{
     AskId, Attempt, Commit, ConversationId, Input, ProjectId, PullId, SessionId, TaskId, Timestamp,
 };
-use ao_ports::{Cancelled, LookHint, Report};
+use ao_ports::{Cancelled, CheckRun, LookHint, Report};
 use tokio::sync::Notify;
 
 use crate::faults::PortCall;
@@ -25,8 +25,8 @@ pub(crate) use agents::{
     turn_name,
 };
 pub(crate) use forge::{
-    HintWatcher, approve, ask_for, change_randomly, change_task, check, fresh_pull, fresh_task, hint,
-    pass_on, ran, reply, see_task,
+    HintWatcher, approve, ask_for, change_randomly, change_task, check, comment, fresh_pull, fresh_task,
+    hint, pass_on, ran, reply, review, see_task, thread,
 };
 
 /// A process, by session and attempt.
@@ -77,6 +77,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) has_conflicting_pairs: bool,
     /// Tips at which a project's base fails its own checks.
     pub(crate) red: BTreeSet<(ProjectId, Commit)>,
+    /// The runs of checks on a base, in their latest state.
+    pub(crate) base_runs: Vec<CheckRun>,
     /// The reruns that were started.
     pub(crate) reruns: BTreeSet<CheckRerun>,
     /// Result of reruns; random if absent.
