@@ -72,18 +72,6 @@ fn unknown_value(why: &str) -> Option<Problem> {
     Some(Problem::new(422, "invalid", format!("`{shown}` is not a valid value")).candidates(candidates))
 }
 
-/// A body that is read within its limit, and dropped.
-#[derive(Debug)]
-pub(crate) struct DroppedBody;
-
-impl FromRequest<Arc<App>> for DroppedBody {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<DroppedBody, Failure> {
-        read(request, app).await.map(|_| DroppedBody)
-    }
-}
-
 async fn read(request: Request, app: &Arc<App>) -> Result<Bytes, Failure> {
     match request.into_body().collect().await {
         Ok(body) => Ok(body.to_bytes()),

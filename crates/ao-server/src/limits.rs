@@ -21,8 +21,8 @@ use crate::problem::Failure;
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// Bytes of a webhook's body, and of imported issues.
-    pub webhook_body: usize,
+    /// Bytes of imported issues.
+    pub import_body: usize,
     /// Requests per second over TCP of each caller: our user, an agent, another user, a network. The socket has no such
     /// limit.
     pub requests_per_second: u32,
@@ -44,7 +44,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             body: 1024 * 1024,
-            webhook_body: 25 * 1024 * 1024,
+            import_body: 25 * 1024 * 1024,
             requests_per_second: 200,
             connections: 4096,
             head: Duration::from_secs(10),
@@ -79,8 +79,7 @@ pub(crate) async fn limit(
         return Err(Problem::new(429, "too-many-requests", "there are too many requests at a time").into());
     }
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let from_forges = path.starts_with("/api/webhooks/") || path == "/api/issues/import";
-    let most = if from_forges { app.limits.webhook_body } else { app.limits.body };
+    let most = if path == "/api/issues/import" { app.limits.import_body } else { app.limits.body };
     let time = LONG.iter().find(|(long, _)| *long == path).map_or(app.limits.request, |(_, time)| *time);
     let declared =
         request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());

@@ -106,7 +106,6 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/tokens", Right::Owner),
     ("POST", "/api/tokens/rotate", Right::Owner),
     ("POST", "/api/sign-in", Right::Anybody),
-    ("POST", "/api/webhooks/{scm}", Right::Anybody),
 ];
 
 /// Returns the right that a route needs, by the path as it is in the table.

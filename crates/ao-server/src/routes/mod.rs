@@ -23,7 +23,6 @@ mod reviews;
 mod sessions;
 mod terminal;
 mod tokens;
-mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -153,7 +152,6 @@ calls! {
     tokens::make;
     tokens::rotate;
     tokens::sign_in;
-    webhooks::receive;
 }
 
 /// Returns a filter for any of the methods.
