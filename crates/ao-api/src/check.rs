@@ -85,7 +85,7 @@ pub struct Flake {
 /// A request to run checks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct CheckWish {
+pub struct NewCheckRun {
     pub project_id: Option<String>,
     /// A pull request, merged onto its base: `7`, `my-app!7`.
     pub pull: Option<String>,

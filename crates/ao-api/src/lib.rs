@@ -32,8 +32,8 @@ mod workspace;
 
 pub use budget::{Budget, BudgetKind, Budgets, LimitedAccount, Limits};
 pub use check::{
-    Check, CheckFailure, CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, Checks, FailureItem,
-    FailureItemKind, Flake, Flakes,
+    Check, CheckFailure, CheckLog, CheckRun, CheckRunState, CheckRuns, Checks, FailureItem, FailureItemKind,
+    Flake, Flakes, NewCheckRun,
 };
 pub use conflict::{
     Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines, ConflictSource, Conflicts, LeftOut,
@@ -59,12 +59,12 @@ pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
 pub use project::{ConfirmedChanges, NewProject, Project, Projects, RepositoryTrust};
 pub use pull::{
-    Author, AuthorRole, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeMethod, MergeWish,
-    NewComment, NewPull, NewReview, NewReviewComment, Pull, PullChecks, PullCommit, PullDetail, PullEdit,
-    PullMergeability, PullReview, PullStateFilter, PullStatus, Pulls, Resolve, Review, ReviewChoice,
-    ReviewResult, Reviewed, ReviewerWish, Thread, ThreadSide,
+    Author, AuthorRole, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeMethod, NewComment,
+    NewMerge, NewPull, NewReview, NewReviewComment, NewReviewer, Pull, PullChecks, PullCommit, PullDetail,
+    PullEdit, PullMergeability, PullReview, PullStateFilter, PullStatus, Pulls, Resolve, Review,
+    ReviewChoice, ReviewResult, Reviewed, Thread, ThreadSide,
 };
-pub use queue::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish, QueuedPull, QueuedState};
+pub use queue::{MergeQueue, MergeQueues, NewQueueEntry, QueuePause, QueuePriority, QueuedPull, QueuedState};
 pub use reaction::{
     ConditionTested, ConfiguredAction, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest,
     ReactionTested, Reactions, StepKind,

@@ -251,7 +251,7 @@ fn yes() -> bool {
 /// A merge request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct MergeWish {
+pub struct NewMerge {
     /// By default as configured.
     pub strategy: Option<MergeMethod>,
     /// The expected head. If it has moved since, nothing is merged.
@@ -297,7 +297,7 @@ pub struct Diff {
 /// A request to review a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct ReviewerWish {
+pub struct NewReviewer {
     /// By default the project's own.
     pub agent: Option<String>,
     /// Further instructions, besides those of every reviewer.

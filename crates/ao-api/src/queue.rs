@@ -71,7 +71,7 @@ pub struct QueuedPull {
 /// A pull request to queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct QueueWish {
+pub struct NewQueueEntry {
     /// `7`, `!7`, `my-app!7`, a branch, or a session that has one pull request.
     pub pull: String,
     /// The project to search, if the name has none.

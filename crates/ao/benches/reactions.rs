@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ao_api::client::{Client, EventStream};
-use ao_api::{CheckWish, NewComment, Timestamp};
+use ao_api::{NewCheckRun, NewComment, Timestamp};
 use serde_json::{Value, json};
 
 use self::yard::{Yard, row};
@@ -73,8 +73,8 @@ fn comment(fleet: &Fleet) -> bool {
 fn check(fleet: &Fleet) -> bool {
     fs::write(fleet.yard.path("red"), "").unwrap();
     fleet.measure("check finished → idle agent has it, p99 of 100, ms", async |client, member| {
-        let wish = CheckWish { pull: Some(member.pull.clone()), again: true, ..CheckWish::default() };
-        let run = client.run_checks(&wish).await.unwrap().runs.remove(0);
+        let request = NewCheckRun { pull: Some(member.pull.clone()), again: true, ..NewCheckRun::default() };
+        let run = client.run_checks(&request).await.unwrap().runs.remove(0);
         let mut from = 0;
         loop {
             let part = client.check_log(run.id.as_str(), from, true).await.unwrap();

@@ -5,7 +5,7 @@ use utoipa::IntoParams;
 
 use super::path::RequestPath;
 use super::{ApiCall, Client};
-use crate::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, segment};
+use crate::{CheckLog, CheckRun, CheckRunState, CheckRuns, NewCheckRun, segment};
 
 const CHECKS: &str = "/api/checks";
 
@@ -33,8 +33,8 @@ impl Client {
     }
 
     /// Starts checks. Most of the returned runs are still pending.
-    pub fn run_checks(&self, wish: &CheckWish) -> ApiCall<'_, CheckRuns> {
-        self.post(CHECKS, wish)
+    pub fn run_checks(&self, request: &NewCheckRun) -> ApiCall<'_, CheckRuns> {
+        self.post(CHECKS, request)
     }
 
     pub fn check_run(&self, run: &str) -> ApiCall<'_, CheckRun> {

@@ -6,8 +6,8 @@ use utoipa::IntoParams;
 use super::path::{ItemName, RequestPath};
 use super::{ApiCall, Client};
 use crate::{
-    Claim, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PolicyShown,
-    PolicyVerdict, PullDetail, PullEdit, PullStateFilter, Pulls, Resolve, Reviewed, ReviewerWish, Spawned,
+    Claim, CommentEdit, Commented, Diff, MergeDone, NewComment, NewMerge, NewPull, NewReview, NewReviewer,
+    PolicyShown, PolicyVerdict, PullDetail, PullEdit, PullStateFilter, Pulls, Resolve, Reviewed, Spawned,
     segment,
 };
 
@@ -80,8 +80,8 @@ impl Client {
     }
 
     /// Merges it. This can take as long as its checks do.
-    pub fn merge_pull(&self, pull: &ItemName, wish: &MergeWish) -> ApiCall<'_, MergeDone> {
-        self.post(pull.path(PULLS, "/merge"), wish)
+    pub fn merge_pull(&self, pull: &ItemName, request: &NewMerge) -> ApiCall<'_, MergeDone> {
+        self.post(pull.path(PULLS, "/merge"), request)
     }
 
     /// Makes a session the owner of a pull request; removes the owner if `session` is absent.
@@ -91,8 +91,8 @@ impl Client {
     }
 
     /// Starts a session that reviews it.
-    pub fn start_reviewer(&self, pull: &ItemName, wish: &ReviewerWish) -> ApiCall<'_, Spawned> {
-        self.post(pull.path(PULLS, "/reviewer"), wish)
+    pub fn start_reviewer(&self, pull: &ItemName, request: &NewReviewer) -> ApiCall<'_, Spawned> {
+        self.post(pull.path(PULLS, "/reviewer"), request)
     }
 
     /// Returns the verdict of its project's policy.

@@ -2,7 +2,7 @@
 
 use super::path::{ItemName, RequestPath};
 use super::{ApiCall, Client};
-use crate::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish};
+use crate::{MergeQueue, MergeQueues, NewQueueEntry, QueuePause, QueuePriority};
 
 const QUEUE: &str = "/api/queue";
 
@@ -12,8 +12,8 @@ impl Client {
         self.get(RequestPath::new(QUEUE).with("project", project))
     }
 
-    pub fn enqueue(&self, wish: &QueueWish) -> ApiCall<'_, MergeQueue> {
-        self.post(QUEUE, wish)
+    pub fn enqueue(&self, request: &NewQueueEntry) -> ApiCall<'_, MergeQueue> {
+        self.post(QUEUE, request)
     }
 
     pub fn prioritize(&self, pull: &ItemName, priority: i32) -> ApiCall<'_, MergeQueue> {

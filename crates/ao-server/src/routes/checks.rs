@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_api::client::CheckRunQuery;
-use ao_api::{CheckLog, CheckRun, CheckRunState, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
+use ao_api::{CheckLog, CheckRun, CheckRunState, CheckRuns, Checks, Flake, Flakes, NewCheckRun, Problem};
 use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, ScmError};
 use axum::Json;
 use axum::http::StatusCode;
@@ -53,25 +53,28 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<CheckRu
 
 /// Runs checks: on a pull request merged onto its base, or on a revision as it is. Follow them by their ids.
 #[utoipa::path(
-    post, path = "/api/checks", tag = "checks", request_body = CheckWish,
+    post, path = "/api/checks", tag = "checks", request_body = NewCheckRun,
     responses((status = 202, description = "The runs; those whose result was known already are over", body = CheckRuns)),
 )]
-pub(super) async fn run(Call { app, caller }: Call, Given(wish): Given<CheckWish>) -> CodedReply<CheckRuns> {
-    let (project, what, pull) = match (&wish.pull, &wish.revision) {
+pub(super) async fn run(
+    Call { app, caller }: Call,
+    Given(request): Given<NewCheckRun>,
+) -> CodedReply<CheckRuns> {
+    let (project, what, pull) = match (&request.pull, &request.revision) {
         (Some(meant), None) => {
-            let pull = pull_meant(&app, &caller, meant, wish.project_id.as_deref()).await?;
+            let pull = pull_meant(&app, &caller, meant, request.project_id.as_deref()).await?;
             allow(&caller, Deed::Tend(&pull.project, owner(&app, &pull).await?))?;
             (pull.project.clone(), CheckWhat::Pull(pull.clone()), Some(pull))
         }
         (None, Some(revision)) => {
-            let project = project(&app, &caller, wish.project_id.as_deref())?;
+            let project = project(&app, &caller, request.project_id.as_deref())?;
             allow(&caller, Deed::Check(&project))?;
             (project, CheckWhat::Revision(revision.clone()), None)
         }
         _ => return Err(invalid("say what is to be checked: either a pull request or a revision")),
     };
     let scm = app.daemon.looks.scm(&project)?;
-    let order = CheckOrder { project, what, checks: wish.checks, again: wish.again };
+    let order = CheckOrder { project, what, checks: request.checks, again: request.again };
     app.to_the_end(async move |app| {
         let runs = scm.need_checks()?.check(&order).await?;
         if let Some(pull) = pull {

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ao_api::{Claim, MergeDone, MergeMethod, MergeWish, Problem, PullDetail};
+use ao_api::{Claim, MergeDone, MergeMethod, NewMerge, Problem, PullDetail};
 use ao_core::policy::MergeRule;
 use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
 use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
@@ -94,7 +94,7 @@ pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId)
 
 /// Merges a pull request, if nothing prevents it. The result is checked first, and exactly that is merged.
 #[utoipa::path(
-    post, path = "/api/pulls/{id}/merge", tag = "pulls", request_body = MergeWish,
+    post, path = "/api/pulls/{id}/merge", tag = "pulls", request_body = NewMerge,
     params(PullName, Within),
     responses(
         (status = 200, description = "It is merged", body = MergeDone),
@@ -103,19 +103,20 @@ pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId)
 )]
 pub(super) async fn merge(
     PullCall { app, caller, id }: PullCall,
-    Given(wish): Given<MergeWish>,
+    Given(request): Given<NewMerge>,
 ) -> Reply<MergeDone> {
     allow(&caller, Deed::Decide)?;
-    let strategy =
-        wish.strategy.map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));
+    let strategy = request
+        .strategy
+        .map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));
     let scm = app.daemon.looks.scm(&id.project)?;
-    can_merge(&*scm, !wish.anyway)?;
+    can_merge(&*scm, !request.anyway)?;
     let facts = see(&app, &id).await?;
-    let is_meant = wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str());
+    let is_meant = request.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str());
     let (commit, head_branch) = match &facts.state {
         // The request is repeated because its first response was lost, or because the branch is to be deleted after
         // all.
-        PullState::Merged { commit } if is_meant => match wish.delete_branch {
+        PullState::Merged { commit } if is_meant => match request.delete_branch {
             Some(true) => {
                 let left = scm.delete_branch(&id, &facts.head).await?;
                 (commit.clone(), Some(left.map_or(HeadBranch::Deleted {}, |why| HeadBranch::Left { why })))
@@ -123,15 +124,15 @@ pub(super) async fn merge(
             Some(false) | None => (commit.clone(), None),
         },
         _ => {
-            let over = MergeRule::yielding().filter(|_| wish.anyway).collect();
+            let over = MergeRule::yielding().filter(|_| request.anyway).collect();
             let mut found = blockers(&app, &id, &facts, &over).await?;
-            if let Some(meant) = wish.head.filter(|_| !is_meant) {
+            if let Some(meant) = request.head.filter(|_| !is_meant) {
                 found.push(Blocker::firm(format!("its head is {}, not {meant}", facts.head)));
             }
             if !found.is_empty() {
                 return Err(not_mergeable(&id, &found, None));
             }
-            let (by, delete_branch) = (app.owner.clone(), wish.delete_branch);
+            let (by, delete_branch) = (app.owner.clone(), request.delete_branch);
             land(&app, &id, &facts, MergeRequest { by, strategy, delete_branch, over }).await?
         }
     };

@@ -1,6 +1,6 @@
 //! Merge queues.
 
-use ao_api::{MergeQueue, MergeQueues, Problem, QueuePause, QueuePriority, QueueWish};
+use ao_api::{MergeQueue, MergeQueues, NewQueueEntry, Problem, QueuePause, QueuePriority};
 use ao_core::queue::QueueInput;
 use ao_core::{Input, ProjectId, PullId, Refusal};
 use ao_engine::AskError;
@@ -24,23 +24,27 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(within): Asked<Within
 
 /// Queues a pull request. It lands once it is green on top of the entries before it, if its policy holds then.
 #[utoipa::path(
-    post, path = "/api/queue", tag = "queue", request_body = QueueWish,
+    post, path = "/api/queue", tag = "queue", request_body = NewQueueEntry,
     responses(
         (status = 200, body = MergeQueue),
         (status = 409, description = "It may not be merged: the title says why", body = Problem),
     ),
 )]
-pub(super) async fn add(Call { app, caller }: Call, Given(wish): Given<QueueWish>) -> Reply<MergeQueue> {
+pub(super) async fn add(
+    Call { app, caller }: Call,
+    Given(request): Given<NewQueueEntry>,
+) -> Reply<MergeQueue> {
     allow(&caller, Deed::Decide)?;
-    let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
+    let id = pull_meant(&app, &caller, &request.pull, request.project.as_deref()).await?;
     let scm = app.daemon.looks.scm(&id.project)?;
     can_merge(&*scm, true)?;
     let facts = see(&app, &id).await?;
-    if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
+    if let Some(meant) = request.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
         let title = format!("the head of {id} is {}, not {meant}; nothing is queued", facts.head);
         return Err(Problem::new(409, "stale", title).into());
     }
-    say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: wish.priority }).await
+    say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: request.priority })
+        .await
 }
 
 /// Sets the priority of a queue entry.

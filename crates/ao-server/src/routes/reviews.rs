@@ -1,8 +1,8 @@
 //! Comments and reviews of pull requests, and reviewers.
 
 use ao_api::{
-    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, ReviewChoice,
-    Reviewed, ReviewerWish, Spawned, ThreadSide,
+    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, NewReviewer, PullDetail, Resolve,
+    ReviewChoice, Reviewed, Spawned, ThreadSide,
 };
 use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
@@ -148,14 +148,14 @@ fn side(given: Option<ThreadSide>) -> DiffSide {
 pub(super) async fn resolve(
     PullCall { app, caller, id }: PullCall,
     Part((_id, thread)): Part<(String, String)>,
-    Perhaps(wish): Perhaps<Resolve>,
+    Perhaps(request): Perhaps<Resolve>,
 ) -> Reply<PullDetail> {
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
     app.to_the_end(async move |app| {
         let thread = thread_meant(&*scm, &id, &thread).await?;
-        scm.need_reviews()?.resolve(&id, &thread, &by, wish.resolved).await?;
+        scm.need_reviews()?.resolve(&id, &thread, &by, request.resolved).await?;
         see(&app, &id).await?;
         Ok(Json(told(&app, &*scm, &id).await?))
     })
@@ -164,7 +164,7 @@ pub(super) async fn resolve(
 
 /// Starts a session that reviews a pull request at its current head, or returns the one that does so already.
 #[utoipa::path(
-    post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = ReviewerWish,
+    post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = NewReviewer,
     params(PullName, Within),
     responses(
         (status = 201, description = "A new session", body = Spawned),
@@ -173,14 +173,14 @@ pub(super) async fn resolve(
 )]
 pub(super) async fn reviewer(
     PullCall { app, caller, id }: PullCall,
-    Perhaps(wish): Perhaps<ReviewerWish>,
+    Perhaps(request): Perhaps<NewReviewer>,
 ) -> CodedReply<Spawned> {
     allow(&caller, Deed::Decide)?;
     let detail = app.daemon.looks.scm(&id.project)?.need_reviews()?.show(&id).await?;
     if detail.facts.state != PullState::Open {
         return Err(is_over(&id).into());
     }
-    let order = app.daemon.spawn.reviewer(&detail, wish.agent, wish.prompt.as_deref()).await?;
+    let order = app.daemon.spawn.reviewer(&detail, request.agent, request.prompt.as_deref()).await?;
     let (project, branch) = (order.project.clone(), order.branch.clone());
     let reads = app.handle.view(move |state| {
         let mut live = state.live_in(&project);

@@ -1,6 +1,6 @@
 //! Checks: run, listed, read.
 
-use ao_api::CheckWish;
+use ao_api::NewCheckRun;
 use ao_api::client::CheckRunQuery;
 use serde_json::json;
 
@@ -20,13 +20,13 @@ async fn checks_are_run_on_a_pull_request_which_then_waits_for_them() {
     assert_eq!(listed.json["pulls"][0]["checks"], "pending");
     let revision = json!({"projectId": "docs", "revision": "--upload-pack=x"});
     assert_eq!(post("/api/checks", revision).owner().to(&app).await.told(), "202");
-    for (wish, expected) in [
+    for (request, expected) in [
         (json!({}), "422 invalid"),
         (json!({"pull": "7", "revision": "main"}), "422 invalid"),
         (json!({"revision": "main"}), "400 which-project"),
         (json!({"pull": "99"}), "404 unknown-pull"),
     ] {
-        assert_eq!(post("/api/checks", wish.clone()).owner().to(&app).await.told(), expected, "{wish}");
+        assert_eq!(post("/api/checks", request.clone()).owner().to(&app).await.told(), expected, "{request}");
     }
     for (query, many) in [
         ("", 2),
@@ -77,8 +77,8 @@ async fn the_client_speaks_of_checks() {
     let running = house.serve().await;
     let client = house.client();
     house.pull(&pull("my-app", 7), facts("feat")).await;
-    let wish = CheckWish { pull: Some("7".into()), ..CheckWish::default() };
-    let run = client.run_checks(&wish).await.unwrap().runs.remove(0).id;
+    let request = NewCheckRun { pull: Some("7".into()), ..NewCheckRun::default() };
+    let run = client.run_checks(&request).await.unwrap().runs.remove(0).id;
     assert_eq!(client.check_run(&run).await.unwrap().id, run);
     let wanted = CheckRunQuery { pull: Some("my-app!7".into()), ..CheckRunQuery::default() };
     assert_eq!(client.check_runs(&wanted).await.unwrap().runs.len(), 1);

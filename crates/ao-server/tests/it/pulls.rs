@@ -129,22 +129,22 @@ async fn an_agent_opens_one_for_its_branch_and_answers_for_it_at_once() {
     assert_eq!((again.told().as_str(), &again.json["id"]), ("200", &json!("my-app!1")));
     // By the owner, for a session, and for nobody.
     house.spawn("two").await;
-    let wish = json!({"session": "my-app-two", "title": "It's `two`", "draft": true});
-    let two = post("/api/pulls", wish).owner().to(&app).await;
+    let request = json!({"session": "my-app-two", "title": "It's `two`", "draft": true});
+    let two = post("/api/pulls", request).owner().to(&app).await;
     assert_eq!((&two.json["session"], &two.json["draft"]), (&json!("my-app-two"), &json!(true)));
     assert_eq!(two.json["title"], "It's `two`");
     let nobodys = json!({"projectId": "docs", "head": "-odd \"branch\"", "base": "next"});
     let nobodys = post("/api/pulls", nobodys).owner().to(&app).await;
     assert_eq!((&nobodys.json["id"], &nobodys.json["session"]), (&json!("docs!1"), &Value::Null));
     assert_eq!(nobodys.json["headBranch"], "-odd \"branch\"");
-    for (wish, expected) in [
+    for (request, expected) in [
         (json!({"projectId": "docs"}), "422 invalid"),
         (json!({"head": "x"}), "400 which-project"),
         (json!({"session": "my-app-two", "projectId": "docs"}), "422 invalid"),
         // Another session answers for it already.
         (json!({"session": "my-app-two", "head": "agent/my-app-one"}), "409 pull-owned"),
     ] {
-        assert_eq!(post("/api/pulls", wish.clone()).owner().to(&app).await.told(), expected, "{wish}");
+        assert_eq!(post("/api/pulls", request.clone()).owner().to(&app).await.told(), expected, "{request}");
     }
     house.end().await;
 }
@@ -322,7 +322,7 @@ async fn a_reviewer_is_started_as_the_configuration_says() {
 #[tokio::test]
 async fn the_client_speaks_of_pull_requests() {
     use ao_api::client::{ItemName, PullQuery};
-    use ao_api::{MergeWish, NewComment, NewPull, NewReview, PullEdit, ReviewerWish};
+    use ao_api::{NewComment, NewMerge, NewPull, NewReview, NewReviewer, PullEdit};
 
     let house = House::new().await;
     house.plug_forge();
@@ -346,7 +346,7 @@ async fn the_client_speaks_of_pull_requests() {
     let review = NewReview::new(ReviewChoice::Approve);
     client.review_pull(&"1".into(), &review).await.unwrap();
     assert_eq!(client.claim_pull(&"1".into(), None).await.unwrap().pull.session, None);
-    assert!(client.start_reviewer(&"1".into(), &ReviewerWish::default()).await.unwrap().created);
+    assert!(client.start_reviewer(&"1".into(), &NewReviewer::default()).await.unwrap().created);
     let wanted = PullQuery { state: Some(PullStateFilter::All), limit: Some(5), ..PullQuery::default() };
     let listed = client.pulls(&wanted).await.unwrap();
     assert_eq!(
@@ -354,7 +354,7 @@ async fn the_client_speaks_of_pull_requests() {
         PullReview::Commented,
         "nobody approves what they have opened themselves"
     );
-    assert_eq!(client.merge_pull(&"1".into(), &MergeWish::default()).await.unwrap().commit, "m1");
+    assert_eq!(client.merge_pull(&"1".into(), &NewMerge::default()).await.unwrap().commit, "m1");
     drop(client);
     house.end().await;
     running.finished().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError, ItemName};
-use ao_api::{MergeWish, NewReview, Pull, PullChecks, PullStatus, ReviewChoice};
+use ao_api::{NewMerge, NewReview, Pull, PullChecks, PullStatus, ReviewChoice};
 use tokio::time::sleep;
 
 use super::pr::{PullArg, pinned, refused};
@@ -55,10 +55,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 /// automatically, that may happen first.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
     let named = ItemName::from(pull.id.as_str());
-    let wish = MergeWish { head: Some(head), ..MergeWish::default() };
+    let request = NewMerge { head: Some(head), ..NewMerge::default() };
     let mut told = false;
     loop {
-        let err = match client.merge_pull(&named, &wish).reply().await {
+        let err = match client.merge_pull(&named, &request).reply().await {
             Ok(done) => return Ok(done.value.pull.pull),
             Err(err @ ClientError::Refused(_)) => err,
             Err(err) => return Err(err.into()),

@@ -1,6 +1,6 @@
 //! `ao review`: starts an agent that reviews a pull request.
 
-use ao_api::ReviewerWish;
+use ao_api::NewReviewer;
 
 use super::pr::PullArg;
 use crate::cli::context::Context;
@@ -27,9 +27,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
+    let request = NewReviewer { agent: args.agent.clone(), prompt: args.prompt.clone() };
     let answer = cx.call(async |client| {
-        Ok(client.start_reviewer(&args.which.named(client).await?, &wish).reply().await?)
+        Ok(client.start_reviewer(&args.which.named(client).await?, &request).reply().await?)
     })?;
     cx.print_reply(&answer, || {
         let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));

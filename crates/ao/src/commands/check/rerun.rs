@@ -1,6 +1,6 @@
 //! `ao check rerun`: runs a check again.
 
-use ao_api::CheckWish;
+use ao_api::NewCheckRun;
 
 use super::RunArg;
 use super::run::followed;
@@ -26,13 +26,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.call(async |client| {
         let before = args.which.find(client).await?;
-        let wish = CheckWish {
+        let request = NewCheckRun {
             project_id: Some(before.project_id.clone()),
             revision: before.pull.is_none().then(|| before.head.clone()),
             pull: before.pull,
             checks: vec![before.check],
             again: true,
         };
-        followed(client, &wish, args.no_follow, cx).await
+        followed(client, &request, args.no_follow, cx).await
     })
 }

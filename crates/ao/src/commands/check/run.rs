@@ -1,6 +1,6 @@
 //! `ao check run`: runs checks and follows their output.
 
-use ao_api::{CheckRuns, CheckWish};
+use ao_api::{CheckRuns, NewCheckRun};
 
 use super::{follow, project_of};
 use crate::cli::completers;
@@ -43,25 +43,25 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.call(async |client| {
-        let wish = CheckWish {
+        let request = NewCheckRun {
             project_id: project_of(client, args.pull.as_deref(), args.project.as_deref()).await?,
             pull: args.pull.clone(),
             revision: args.revision.clone(),
             checks: args.only.clone(),
             again: args.again,
         };
-        followed(client, &wish, args.no_follow, cx).await
+        followed(client, &request, args.no_follow, cx).await
     })
 }
 
 /// Starts runs and prints their results.
 pub(super) async fn followed(
     client: &ao_api::client::Client,
-    wish: &CheckWish,
+    request: &NewCheckRun,
     no_follow: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
-    let begun = client.run_checks(wish).reply().await?;
+    let begun = client.run_checks(request).reply().await?;
     if begun.value.runs.is_empty() {
         if cx.json() {
             ui::raw(begun.json())?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError, ItemName};
-use ao_api::{MergeMethod, MergeWish, QueueWish};
+use ao_api::{MergeMethod, NewMerge, NewQueueEntry};
 use tokio::time::sleep;
 
 use super::PullArg;
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let pull = client.pull(&args.which.named(client).await?).await?.pull;
         if args.queue || (!args.is_at_once() && has_queue(client, &pull.project_id).await) {
             let head = Some(pinned(args.head.as_deref(), &pull.head));
-            let wish = QueueWish { pull: pull.id.clone(), head, ..QueueWish::default() };
-            let queue = enqueue(client, &wish).await?;
+            let request = NewQueueEntry { pull: pull.id.clone(), head, ..NewQueueEntry::default() };
+            let queue = enqueue(client, &request).await?;
             let id = show::plain(&pull.id);
             return cx.print_reply(&queue, || {
                 ui::line(format_args!(
@@ -77,14 +77,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             });
         }
         let named = ItemName::from(pull.id.as_str());
-        let wish = MergeWish {
+        let request = NewMerge {
             strategy: args.strategy(),
             head: Some(pinned(args.head.as_deref(), &pull.head)),
             delete_branch: args.delete_branch.then_some(true).or(args.keep_branch.then_some(false)),
             anyway: args.anyway,
         };
         let answer = tokio::select! {
-            done = client.merge_pull(&named, &wish).reply() => done.map_err(|err| refused(err, &pull.id))?,
+            done = client.merge_pull(&named, &request).reply() => done.map_err(|err| refused(err, &pull.id))?,
             never = print_progress(client, &named) => match never {},
         };
         if cx.json() {

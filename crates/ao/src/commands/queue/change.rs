@@ -1,7 +1,7 @@
 //! Changes to a merge queue.
 
 use ao_api::client::{ApiReply, Client, ItemName};
-use ao_api::{MergeQueue, QueuePause, QueueWish};
+use ao_api::{MergeQueue, NewQueueEntry, QueuePause};
 
 use crate::cli::completers;
 use crate::cli::context::Context;
@@ -66,7 +66,7 @@ pub(crate) struct ResumeArgs {
 pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
     let queue = cx.call(async |client| {
         let ItemName { name: pull, project } = args.which.named(client).await?;
-        enqueue(client, &QueueWish { pull, project, head: None, priority: args.priority }).await
+        enqueue(client, &NewQueueEntry { pull, project, head: None, priority: args.priority }).await
     })?;
     print_queue(&queue, cx, || {
         let place = queue.value.entries.len();
@@ -75,8 +75,11 @@ pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Adds a pull request to its queue. A refusal has an exit code of its own.
-pub(crate) async fn enqueue(client: &Client, wish: &QueueWish) -> Result<ApiReply<MergeQueue>, CommandError> {
-    client.enqueue(wish).reply().await.map_err(|err| {
+pub(crate) async fn enqueue(
+    client: &Client,
+    request: &NewQueueEntry,
+) -> Result<ApiReply<MergeQueue>, CommandError> {
+    client.enqueue(request).reply().await.map_err(|err| {
         let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
         let error = CommandError::from(err);
         if stands { error.of_kind(FailureKind::NotMerged) } else { error }
