@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{AskError, EngineError};
 use crate::feed::Feed;
-use crate::handle::{Answer, Handle, InputReceipt, Letter};
+use crate::handle::{Answer, EngineRequest, Handle, InputReceipt};
 use crate::load::load;
 use crate::rules::EngineRules;
 use crate::running::{Done, Running};
@@ -102,7 +102,7 @@ pub struct Engine {
     seq: Seq,
     snapshot: Seq,
     time: Timekeeper,
-    inbox: mpsc::Receiver<Letter>,
+    inbox: mpsc::Receiver<EngineRequest>,
     feed: Feed,
     running: Running,
     /// The handle that lasting effects report to.
@@ -115,7 +115,7 @@ pub struct Engine {
 }
 
 /// Inputs with the channels that wait for their answers.
-type Turn = Vec<Letter>;
+type Turn = Vec<EngineRequest>;
 
 impl Engine {
     /// Reads the log and prepares the engine to run. Cancelling `stop` ends it.
@@ -168,7 +168,7 @@ impl Engine {
                 () = self.stop.cancelled() => break,
                 // Before the inbox, which may never be empty. A timer moves when it is taken, so neither can starve
                 // the others.
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![wish(Input::Tick)],
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![request(Input::Tick)],
                 _ = reconcile.tick() => self.reconcile(),
                 Some(done) = self.running.next() => self.finished(done),
                 Some(letter) = self.inbox.recv() => vec![letter],
@@ -209,7 +209,7 @@ impl Engine {
         let mut plugged = false;
         for letter in turn {
             match letter {
-                Letter::Input(input, answer) => {
+                EngineRequest::Input(input, answer) => {
                     let from = happened.len();
                     let moment = self.time.moment();
                     let outcome = self.rules.step(&mut self.state, &moment, *input);
@@ -226,8 +226,8 @@ impl Engine {
                         answers.push((answer, outcome.map(|()| from..happened.len())));
                     }
                 }
-                Letter::View(look) => views.push(look),
-                Letter::Plug(slots) => {
+                EngineRequest::View(look) => views.push(look),
+                EngineRequest::Plug(slots) => {
                     self.slots = Arc::new(*slots);
                     plugged = true;
                 }
@@ -356,7 +356,7 @@ impl Engine {
     }
 
     fn finished(&mut self, done: Done) -> Turn {
-        self.running.finished(done).into_iter().map(wish).collect()
+        self.running.finished(done).into_iter().map(request).collect()
     }
 
     /// Compares the wanted state with the actual one. The first turn after a crash is no different from any other.
@@ -368,7 +368,7 @@ impl Engine {
             self.begin(Effect::Census { runtime });
         }
         // The wall clock may have been moved forward while we slept.
-        vec![wish(Input::Tick)]
+        vec![request(Input::Tick)]
     }
 
     fn next_due(&mut self) -> Option<Instant> {
@@ -400,8 +400,8 @@ async fn keep_snapshot(store: &dyn EventStore, state: &State, seq: Seq) {
     }
 }
 
-fn wish(input: Input) -> Letter {
-    Letter::Input(Box::new(input), None)
+fn request(input: Input) -> EngineRequest {
+    EngineRequest::Input(Box::new(input), None)
 }
 
 fn record(stamped: &StampedEvent) -> NewRecord {

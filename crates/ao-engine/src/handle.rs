@@ -24,8 +24,8 @@ pub(crate) type Answer = oneshot::Sender<Result<InputReceipt, AskError>>;
 
 type Look = Box<dyn FnOnce(&State, Seq) + Send>;
 
-/// A command in the inbox.
-pub(crate) enum Letter {
+/// A request in the inbox.
+pub(crate) enum EngineRequest {
     Input(Box<Input>, Option<Answer>),
     View(Look),
     Plug(Box<AdapterSet>),
@@ -34,7 +34,7 @@ pub(crate) enum Letter {
 /// A handle to the engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) inbox: mpsc::Sender<Letter>,
+    pub(crate) inbox: mpsc::Sender<EngineRequest>,
     pub(crate) feed: Feed,
     pub(crate) store: Arc<dyn EventStore>,
 }
@@ -43,7 +43,10 @@ impl Handle {
     /// Sends an input and waits until its events are on disk.
     pub async fn ask(&self, input: Input) -> Result<InputReceipt, AskError> {
         let (answer, answered) = oneshot::channel();
-        self.inbox.send(Letter::Input(Box::new(input), Some(answer))).await.map_err(|_| AskError::Stopped)?;
+        self.inbox
+            .send(EngineRequest::Input(Box::new(input), Some(answer)))
+            .await
+            .map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)?
     }
 
@@ -67,13 +70,13 @@ impl Handle {
             // The caller may have gone.
             let _ = answer.send(look(state, seq));
         });
-        self.inbox.send(Letter::View(look)).await.map_err(|_| AskError::Stopped)?;
+        self.inbox.send(EngineRequest::View(look)).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)
     }
 
     /// Replaces the adapters. Running effects keep those that they were started with.
     pub async fn plug(&self, slots: AdapterSet) -> Result<(), AskError> {
-        self.inbox.send(Letter::Plug(Box::new(slots))).await.map_err(|_| AskError::Stopped)
+        self.inbox.send(EngineRequest::Plug(Box::new(slots))).await.map_err(|_| AskError::Stopped)
     }
 
     /// Subscribes to the events after a position in the log; 0 is the beginning.
