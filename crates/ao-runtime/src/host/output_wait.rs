@@ -12,7 +12,7 @@ use super::file_watch::FileWatcher;
 
 /// A request for output, with its limits.
 pub(crate) struct OutputRequest<'a> {
-    pub(crate) ear: &'a FileWatcher,
+    pub(crate) file_watcher: &'a FileWatcher,
     pub(crate) attempt_dir: &'a AttemptDir,
     /// The folder with the recorded output.
     pub(crate) dir: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) async fn wait_for<F>(
 where
     F: Future<Output = Result<OutputPart, RuntimeError>>,
 {
-    let OutputRequest { ear, attempt_dir, dir, limit, wait } = wanted;
+    let OutputRequest { file_watcher, attempt_dir, dir, limit, wait } = wanted;
     let is_awaited = |piece: &OutputPart| limit == 0 || !piece.bytes.is_empty() || piece.ended;
     let piece = look().await?;
     if is_awaited(&piece) || wait.is_zero() {
@@ -39,8 +39,8 @@ where
         let why = "raise fs.inotify.max_user_instances and max_user_watches";
         RuntimeError::Failed(format!("could not listen to `{}`: {err}; {why}", attempt_dir.dir().display()))
     };
-    let mut words = ear.listen(attempt_dir.dir()).map_err(|err| deaf(&err))?;
-    let mut kept = ear.listen(&dir).map_err(|err| deaf(&err))?;
+    let mut words = file_watcher.listen(attempt_dir.dir()).map_err(|err| deaf(&err))?;
+    let mut kept = file_watcher.listen(&dir).map_err(|err| deaf(&err))?;
     let mut passed = pin!(tokio::time::sleep(wait));
     loop {
         // Look again only now: a change between the first look and the start of the watch would be missed.

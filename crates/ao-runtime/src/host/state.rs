@@ -13,9 +13,9 @@ pub(crate) struct HostState {
     pub(crate) reports: ReportSender,
     pub(crate) samples: CpuSamples,
     /// Wakes callers that wait for output or an exit.
-    pub(crate) ear: FileWatcher,
+    pub(crate) file_watcher: FileWatcher,
     pub(crate) turns: AttemptTurns,
-    pub(crate) door: StartLimit,
+    pub(crate) start_limit: StartLimit,
     pub(crate) viewers: Viewers,
     pub(crate) sweep: AttemptSweeper,
 }

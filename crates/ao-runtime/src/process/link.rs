@@ -51,7 +51,7 @@ async fn hold(
     sender: watch::Sender<u64>,
     asked: UnboundedReceiver<u64>,
 ) {
-    let mut ear = LinkTask {
+    let mut task = LinkTask {
         shared: &shared,
         attempt_dir: &attempt_dir,
         sender: &sender,
@@ -59,7 +59,7 @@ async fn hold(
         beyond: None,
         pause: PAUSE.0,
     };
-    let exit = match ear.listen_until_the_end().await {
+    let exit = match task.listen_until_the_end().await {
         Some(exit) => Ok(Some(exit)),
         None => find_out(&shared, &attempt_dir).await,
     };

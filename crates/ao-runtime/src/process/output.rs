@@ -60,7 +60,13 @@ pub(super) async fn log(
     if !dir.is_dir() {
         return output(shared, attempt_dir, from, limit, wait).await;
     }
-    let wanted = OutputRequest { ear: &shared.host.ear, attempt_dir: &attempt_dir, dir, limit, wait };
+    let wanted = OutputRequest {
+        file_watcher: &shared.host.file_watcher,
+        attempt_dir: &attempt_dir,
+        dir,
+        limit,
+        wait,
+    };
     let look = || attempt_dir.aside(move |attempt_dir| read(attempt_dir, &attempt_dir.log(), from, limit));
     output_wait::wait_for(wanted, look).await
 }

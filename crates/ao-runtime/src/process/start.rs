@@ -32,7 +32,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
         processes.adopt(&attempt_dir)?;
         return Ok(attempt_dir.process(NAME));
     }
-    let _entered = shared.host.door.enter().await;
+    let _entered = shared.host.start_limit.enter().await;
     let mut wanted = wanted(shared, &attempt_dir, spec)?;
     end_leftovers(&attempt_dir).await?;
     host::start::ports_are_free(spec).await?;

@@ -18,7 +18,7 @@ pub(super) async fn output(
     wait: Duration,
 ) -> Result<OutputPart, RuntimeError> {
     let wanted = OutputRequest {
-        ear: &shared.host.ear,
+        file_watcher: &shared.host.file_watcher,
         attempt_dir: &attempt_dir,
         dir: attempt_dir.output(),
         limit,

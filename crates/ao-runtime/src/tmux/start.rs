@@ -43,7 +43,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         return Ok(attempt_dir.process(NAME));
     }
     let mut launch = launch_of(spec).await?;
-    let _entered = shared.host.door.enter().await;
+    let _entered = shared.host.start_limit.enter().await;
     shared.open.lock().expect("no thread panics while counting").insert(key);
     if let ServerState::Gone = shared.server.standing()? {
         shared.server.prepare().await?;

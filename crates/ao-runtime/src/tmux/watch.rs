@@ -100,7 +100,7 @@ async fn written(
     pane: &PaneRecord,
 ) -> Result<(), RuntimeError> {
     let deaf = |err: std::io::Error| failed("listen to", attempt_dir.dir(), &err);
-    let mut listening = shared.host.ear.listen(attempt_dir.dir()).map_err(deaf)?;
+    let mut listening = shared.host.file_watcher.listen(attempt_dir.dir()).map_err(deaf)?;
     while attempt_dir.exit()?.is_none() && (!attempt_dir.is_closed() || pane.server.lives()?) {
         listening.heard().await.map_err(deaf)?;
     }
