@@ -35,7 +35,7 @@ impl Caller {
         match self {
             Caller::Owner => true,
             Caller::Session(agent) => agent.may(deed),
-            Caller::Nobody => false,
+            Caller::Anonymous => false,
         }
     }
 }
@@ -109,7 +109,7 @@ mod tests {
             agent(SessionRole::Orchestrator, true),
             agent(SessionRole::Worker, false),
             agent(SessionRole::Orchestrator, false),
-            Caller::Nobody,
+            Caller::Anonymous,
         ];
         let table = [
             (Deed::Read(&home), "yyyyyy-"),

@@ -28,12 +28,12 @@ pub(crate) async fn guard(
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let right = path.as_deref().and_then(|path| rule(request.method(), path));
     let caller = match right {
-        Some(Right::Anybody) => Caller::Nobody,
+        Some(Right::Public) => Caller::Anonymous,
         _ => who(&app, peer.as_ref(), headers).await?,
     };
     let may = match (right, &caller) {
-        (Some(Right::Anybody), _) | (_, Caller::Owner) => true,
-        (_, Caller::Nobody) => false,
+        (Some(Right::Public), _) | (_, Caller::Owner) => true,
+        (_, Caller::Anonymous) => false,
         // Authenticated callers get a 404 for unknown routes.
         (Some(Right::Known | Right::Own | Right::Forge), _) => true,
         (None, _) => path.is_none(),

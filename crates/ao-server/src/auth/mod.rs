@@ -150,7 +150,7 @@ pub(crate) enum Caller {
     /// An agent, by the descent of its program or by the token of its session.
     Session(Box<Agent>),
     /// An unauthenticated caller of a public route.
-    Nobody,
+    Anonymous,
 }
 
 /// The session that an agent calls for, as of the time of the call.
@@ -193,7 +193,7 @@ impl Caller {
         match self {
             Caller::Owner => "owner",
             Caller::Session(_) => "session",
-            Caller::Nobody => "nobody",
+            Caller::Anonymous => "anonymous",
         }
     }
 
@@ -204,7 +204,7 @@ impl Caller {
             Caller::Session(agent) => {
                 agent.id == session.id || (agent.is_orchestrator() && agent.project == session.spec.project)
             }
-            Caller::Nobody => false,
+            Caller::Anonymous => false,
         }
     }
 
@@ -218,7 +218,7 @@ impl Caller {
                     && session.spec.role != SessionRole::Orchestrator
                     && self.may_see(session)
             }
-            Caller::Nobody => false,
+            Caller::Anonymous => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::page;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
     /// Every caller: the route reveals nothing, or has its own authentication.
-    Anybody,
+    Public,
     /// Every caller with a token.
     Known,
     /// An agent for its own session, and an orchestrator for the sessions of its project.
@@ -23,7 +23,7 @@ pub(crate) enum Right {
 
 /// The routes of the API by method and path.
 const RULES: &[(&str, &str, Right)] = &[
-    ("GET", "/healthz", Right::Anybody),
+    ("GET", "/healthz", Right::Public),
     ("GET", "/metrics", Right::Owner),
     ("GET", "/api/openapi.json", Right::Known),
     ("GET", "/api/sessions", Right::Project),
@@ -105,7 +105,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/notify/test", Right::Owner),
     ("POST", "/api/tokens", Right::Owner),
     ("POST", "/api/tokens/rotate", Right::Owner),
-    ("POST", "/api/sign-in", Right::Anybody),
+    ("POST", "/api/sign-in", Right::Public),
 ];
 
 /// Returns the right that a route needs, by the path as it is in the table.
@@ -114,7 +114,7 @@ pub(crate) fn rule(method: &Method, path: &str) -> Option<Right> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     if method == Method::GET && page::has(path) {
         // The files of the dashboard contain no data.
-        return Some(Right::Anybody);
+        return Some(Right::Public);
     }
     RULES
         .iter()

@@ -25,7 +25,7 @@ pub(crate) fn author(app: &App, caller: &Caller) -> AuthorFacts {
             let standing = if reviews { AuthorStanding::Bot } else { AuthorStanding::Agent };
             AuthorFacts { login: agent.name.clone(), standing }
         }
-        Caller::Owner | Caller::Nobody => {
+        Caller::Owner | Caller::Anonymous => {
             AuthorFacts { login: app.owner.clone(), standing: AuthorStanding::Owner }
         }
     }

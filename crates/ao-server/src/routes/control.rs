@@ -188,6 +188,6 @@ pub(super) async fn tell(app: &App, session: SessionId, input: SessionInput) -> 
 pub(super) fn name(app: &App, caller: &Caller) -> String {
     match caller {
         Caller::Session(agent) => agent.name.clone(),
-        Caller::Owner | Caller::Nobody => app.owner.clone(),
+        Caller::Owner | Caller::Anonymous => app.owner.clone(),
     }
 }

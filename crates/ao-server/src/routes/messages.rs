@@ -44,7 +44,7 @@ pub(super) async fn send(
 ) -> CodedReply<MessageSent> {
     let from = match &caller {
         Caller::Session(agent) => Sender::Session(agent.id),
-        Caller::Owner | Caller::Nobody => Sender::Person(app.owner.clone()),
+        Caller::Owner | Caller::Anonymous => Sender::Person(app.owner.clone()),
     };
     let (id, key) = (session.id, new.key.clone());
     let message = ao_core::session::NewMessage {
