@@ -120,6 +120,6 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The party that handles an incident; with `nobody` it is only recorded.
-    pub enum IncidentLevel { Agent, Orchestrator, Person, Nobody } or Unknown
+    /// The party that handles an incident; with `none` it is only recorded.
+    pub enum IncidentLevel { Agent, Orchestrator, Person, None } or Unknown
 }

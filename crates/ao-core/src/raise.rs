@@ -67,7 +67,7 @@ pub(crate) fn raise(
         });
     }
     let over = |known: &Incident| {
-        matches!(known.level, EscalationLevel::Person | EscalationLevel::Nobody) && known.revision != revision
+        matches!(known.level, EscalationLevel::Person | EscalationLevel::None) && known.revision != revision
     };
     let over = state.incidents.get(&key).is_some_and(over);
     let seen = IncidentInput::Seen(ObservedProblem { kind, id, revision, detail });

@@ -47,7 +47,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
         }
         E::Reopened {} => incident.level = EscalationLevel::Agent,
         E::Recorded { due } => {
-            incident.level = EscalationLevel::Nobody;
+            incident.level = EscalationLevel::None;
             incident.due = *due;
             incident.doubt = None;
         }

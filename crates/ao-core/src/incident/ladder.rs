@@ -35,7 +35,7 @@ pub(crate) fn decide(
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
             }
             // A condition that did not hold may hold now, and the configuration may have changed.
-            if incident.level == EscalationLevel::Nobody
+            if incident.level == EscalationLevel::None
                 && !incident.key.kind.is_moment()
                 && context.reaction.action != ReactionAction::Record
                 && (context.holds)(&after(incident, &events, now)) == Ok(true)
@@ -82,7 +82,7 @@ pub(crate) fn decide(
             EscalationLevel::Orchestrator => {
                 vec![person(incident, context, format!("the orchestrator could not be told: {why}"))]
             }
-            EscalationLevel::Person | EscalationLevel::Nobody => vec![],
+            EscalationLevel::Person | EscalationLevel::None => vec![],
         },
         // Another level was asked meanwhile.
         (Some(_), I::NotHeard { .. }) => vec![],
@@ -123,7 +123,7 @@ fn moment_over(incident: &Incident) -> bool {
 /// Returns the next step for a present problem, if the condition of its reaction holds.
 fn act(incident: &Incident, context: &IncidentContext<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
-    if matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody) {
+    if matches!(incident.level, EscalationLevel::Person | EscalationLevel::None) {
         return vec![];
     }
     let recorded = || vec![E::Recorded { due: moment_due(incident, context) }];
@@ -200,7 +200,7 @@ fn next_rung(incident: &Incident, context: &IncidentContext<'_>) -> Vec<Incident
     let left = incident.acted < reaction.attempts;
     let cool = incident.since + reaction.cooldown;
     match incident.level {
-        EscalationLevel::Person | EscalationLevel::Nobody => vec![],
+        EscalationLevel::Person | EscalationLevel::None => vec![],
         EscalationLevel::Agent if !reaction.auto || action == ReactionAction::Notify => {
             vec![person(incident, context, ONLY_A_PERSON.into())]
         }

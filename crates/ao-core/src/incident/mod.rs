@@ -109,7 +109,8 @@ pub enum EscalationLevel {
     Orchestrator,
     Person,
     /// Nothing is done: it was only recorded.
-    Nobody,
+    #[serde(rename = "nobody")]
+    None,
 }
 
 /// Input for an incident.

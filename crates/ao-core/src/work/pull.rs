@@ -177,7 +177,7 @@ impl Place<'_> {
         }
         if let Some(up) = open
             .iter()
-            .find(|incident| matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody))
+            .find(|incident| matches!(incident.level, EscalationLevel::Person | EscalationLevel::None))
         {
             let told = match up.acted {
                 0 => "its agent is not asked to mend it".to_owned(),

@@ -115,7 +115,7 @@ fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
     let given_up = state.incidents_of(&subject).any(|incident| {
         incident.key.kind == IncidentKind::AgentIdle
             && incident.absent.is_none()
-            && matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
+            && matches!(incident.level, EscalationLevel::Person | EscalationLevel::None)
     });
     match (session.spec.role, given_up) {
         (SessionRole::Worker, true) => NextStep {

@@ -160,7 +160,7 @@ fn words_that_cannot_be_filled_in_are_replaced_by_the_usual_ones() {
 fn if_the_condition_does_not_hold_it_is_recorded_and_if_nobody_can_say_a_person_decides() {
     for (condition, level) in [
         ("session.name", EscalationLevel::Agent),
-        ("label", EscalationLevel::Nobody),
+        ("label", EscalationLevel::None),
         ("nothing", EscalationLevel::Person),
     ] {
         let patch = ReactionPatch { condition: Some(condition.into()), ..ReactionPatch::default() };

@@ -190,7 +190,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
                 opened_at: time(incident.opened),
                 acted: incident.acted,
                 asked: same_name!(
-                    incident.level, EscalationLevel => IncidentLevel: Agent, Orchestrator, Person, Nobody
+                    incident.level, EscalationLevel => IncidentLevel: Agent, Orchestrator, Person, None
                 ),
                 held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),
             });

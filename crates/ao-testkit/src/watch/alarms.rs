@@ -110,7 +110,7 @@ pub(super) fn no_dead_ends(inner: &mut UniverseState, state: &State) {
 pub(super) fn goes_on(incident: &Incident) -> bool {
     incident.due.is_some()
         || waits(incident)
-        || matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody)
+        || matches!(incident.level, EscalationLevel::Person | EscalationLevel::None)
 }
 
 /// Returns true if it waits for the base, or for a reply to its answer.

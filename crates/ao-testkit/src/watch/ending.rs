@@ -100,7 +100,7 @@ pub(crate) fn at_rest(inner: &mut UniverseState) {
         }
     }
     for incident in shadow.incidents.values() {
-        let escalated = matches!(incident.level, EscalationLevel::Person | EscalationLevel::Nobody);
+        let escalated = matches!(incident.level, EscalationLevel::Person | EscalationLevel::None);
         if !escalated && !waits(incident) {
             broken.push((EscalatedOnce, format!("open, and not escalated: {incident:?}")));
         }

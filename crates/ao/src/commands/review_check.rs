@@ -195,8 +195,8 @@ fn name(open: &OpenItems) -> TableCell {
 
 fn delivery_cell(incident: &Incident) -> TableCell {
     match (incident.asked, incident.acted) {
-        (IncidentLevel::Nobody, 0) => TableCell::styled("nobody yet", ui::BUSY),
-        (IncidentLevel::Nobody, acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
+        (IncidentLevel::None, 0) => TableCell::styled("not yet", ui::BUSY),
+        (IncidentLevel::None, acted) => TableCell::styled(format!("{acted}×, given up"), ui::ERROR),
         (asked, 0) => TableCell::styled(format!("{asked}, not yet"), ui::BUSY),
         (asked, acted) => TableCell::styled(format!("{asked}, {acted}×"), ui::GOOD),
     }

@@ -81,14 +81,14 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
                 "id": open.id, "name": open.name, "status": open.status, "phase": "running", "rules": [],
                 "signals": [], "queue": null, "holds": [], "messages": [], "astray": null, "next": [],
                 "incidents": [incident("changes-requested", "agent", 1), incident("agent-stuck", "person", 1),
-                    incident("ci-failed", "nobody", 0)],
+                    incident("ci-failed", "none", 0)],
             })),
         );
     let said = daemon.ao(&["review-check", "--json"]);
     assert!(said.contains("changes-requested") && said.contains("ci-failed"), "{said}");
     assert!(!said.contains("agent-stuck"), "what is wrong with the agent is no review: {said}");
     let said = daemon.ao(&["review-check"]);
-    assert!(said.contains("agent, 1×") && said.contains("nobody yet") && said.contains("my-app!7"), "{said}");
+    assert!(said.contains("agent, 1×") && said.contains("not yet") && said.contains("my-app!7"), "{said}");
 }
 
 /// A list with nothing in it would read as if reviewers had nothing to say.
