@@ -22,7 +22,7 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::tell::time;
+use crate::to_api::time;
 
 /// The number of events that a viewer may fall behind. A turn of the engine may produce several hundred at once.
 const RING: usize = 1024;

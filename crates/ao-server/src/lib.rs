@@ -27,7 +27,7 @@ mod resolve;
 mod routes;
 mod serve;
 mod stall;
-mod tell;
+mod to_api;
 
 pub use app::{App, Parts, app};
 pub use auth::{Auth, AuthError, Peer};

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::tell::marked;
+use super::message::marked;
 use crate::event::{Event, StampedEvent};
 use crate::hook::{self, HookLanding, HookPoint, HookSubject};
 use crate::incident::Subject;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{bounded, tell};
+use super::{bounded, message};
 use crate::decide::{agent_of, orchestrator_of};
 use crate::incident::{
     EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentKey, ProblemId, Subject,
@@ -51,11 +51,11 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
         }
         IncidentEvent::Escalated { to: EscalationLevel::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
-                then.push_back(tell::orchestrator(state, orchestrator, incident, why));
+                then.push_back(message::to_orchestrator(state, orchestrator, incident, why));
             }
         }
         IncidentEvent::Escalated { to: EscalationLevel::Person, why, .. } => {
-            then.push_back(tell::person(state, incident, why));
+            then.push_back(message::to_person(state, incident, why));
         }
         _ => {}
     }
@@ -68,7 +68,7 @@ fn act(state: &State, incident: &Incident, action: ReactionAction, told: &str, t
     match (action, agent) {
         (ReactionAction::SendToAgent | ReactionAction::SpawnAgent, Some(agent)) => {
             let detail = news_of(state, incident, agent, told);
-            then.push_back(tell::agent(state, agent, incident, &detail));
+            then.push_back(message::to_agent(state, agent, incident, &detail));
         }
         (ReactionAction::SpawnAgent, None) => {
             let Some(project) = project_of(state, &key.subject) else { return };
@@ -81,7 +81,7 @@ fn act(state: &State, incident: &Incident, action: ReactionAction, told: &str, t
                     Some(pull) => format!("{}: {}", key.kind, pull.facts.title),
                     None => format!("{} in {project}", key.kind),
                 },
-                prompt: bounded(tell::body(state, incident, &incident.detail)),
+                prompt: bounded(message::body(state, incident, &incident.detail)),
             };
             then.push_back(ordered(incident, order));
         }

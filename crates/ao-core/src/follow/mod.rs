@@ -6,11 +6,11 @@ mod hooks;
 mod incident;
 mod job;
 mod limits;
+mod message;
 mod policy;
 mod pull;
 mod queue;
 mod session;
-mod tell;
 
 use std::collections::VecDeque;
 

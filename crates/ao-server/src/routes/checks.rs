@@ -16,7 +16,7 @@ use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};
-use crate::tell::{self, same_name};
+use crate::to_api::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
@@ -48,7 +48,7 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<CheckRu
     }
     all.sort_by_key(|run| std::cmp::Reverse(run.queued_at));
     all.truncate(limit);
-    Ok(Json(CheckRuns { runs: all.iter().map(tell::check_run).collect() }))
+    Ok(Json(CheckRuns { runs: all.iter().map(to_api::check_run).collect() }))
 }
 
 /// Runs checks: on a pull request merged onto its base, or on a revision as it is. Follow them by their ids.
@@ -80,7 +80,7 @@ pub(super) async fn run(
         if let Some(pull) = pull {
             see(&app, &pull).await?;
         }
-        let runs = runs.iter().map(tell::check_run).collect();
+        let runs = runs.iter().map(to_api::check_run).collect();
         Ok((StatusCode::ACCEPTED, Json(CheckRuns { runs })))
     })
     .await
@@ -98,7 +98,7 @@ pub(super) async fn show(
     Asked(within): Asked<Within>,
 ) -> Reply<CheckRun> {
     let (_, run) = find_run(&app, &caller, &id, within.project.as_deref()).await?;
-    Ok(Json(tell::check_run(&run)))
+    Ok(Json(to_api::check_run(&run)))
 }
 
 /// A range of a log.
@@ -133,9 +133,9 @@ pub(super) async fn log(
     if piece.wait == Some(true)
         && let Some(part) = app.awaited(checks.check_log(&run.id, from, limit, true)).await
     {
-        return Ok(Json(tell::check_log(part?)));
+        return Ok(Json(to_api::check_log(part?)));
     }
-    Ok(Json(tell::check_log(checks.check_log(&run.id, from, limit, false).await?)))
+    Ok(Json(to_api::check_log(checks.check_log(&run.id, from, limit, false).await?)))
 }
 
 /// Lists the configured checks of a project; if there are none, those that its files suggest.
@@ -146,7 +146,7 @@ pub(super) async fn log(
 )]
 pub(super) async fn of_project(Call { app, caller }: Call, Part(id): Part) -> Reply<Checks> {
     let project = project(&app, &caller, Some(&id))?;
-    Ok(Json(tell::daemon::checks(app.daemon.config.checks(&project).await?)))
+    Ok(Json(to_api::daemon::checks(app.daemon.config.checks(&project).await?)))
 }
 
 /// Lists the flaky failures of a project's checks, the latest first.
@@ -167,8 +167,8 @@ pub(super) async fn flakes(Call { app, caller }: Call, Part(id): Part) -> Reply<
             signature: flake.signature,
             excerpt: flake.excerpt,
             times: flake.times,
-            first_at: tell::time(flake.first),
-            last_at: tell::time(flake.last),
+            first_at: to_api::time(flake.first),
+            last_at: to_api::time(flake.last),
         })
         .collect();
     flakes.sort_by_key(|flake| std::cmp::Reverse(flake.last_at));

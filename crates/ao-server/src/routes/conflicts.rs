@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use crate::extract::{Asked, Call, Part};
 use crate::forge::project;
 use crate::problem::Reply;
-use crate::tell;
+use crate::to_api;
 
 /// Compares all open pull requests and the work of all live sessions of a project, with uncommitted changes.
 #[utoipa::path(
@@ -19,7 +19,7 @@ use crate::tell;
 pub(super) async fn list(Call { app, caller }: Call, Part(id): Part) -> Reply<Conflicts> {
     let project = project(&app, &caller, Some(&id))?;
     let report = app.daemon.forecasts.conflicts(&project).await?;
-    Ok(Json(tell::daemon::conflicts(&project, report)))
+    Ok(Json(to_api::daemon::conflicts(&project, report)))
 }
 
 /// The pair to compare.
@@ -46,5 +46,5 @@ pub(super) async fn between(
 ) -> Reply<Conflict> {
     let project = project(&app, &caller, Some(&id))?;
     let clash = app.daemon.forecasts.conflict(&project, &which.a, &which.b).await?;
-    Ok(Json(tell::daemon::conflict(clash)))
+    Ok(Json(to_api::daemon::conflict(clash)))
 }

@@ -88,7 +88,7 @@ async fn raise(
         .view(move |state| state.sessions.get(&session).map(|session| state.budgets_of(session)))
         .await?
         .unwrap_or_default();
-    let Some(budget) = shared.into_iter().find(|budget| crate::tell::scope(budget) == of) else {
+    let Some(budget) = shared.into_iter().find(|budget| crate::to_api::scope(budget) == of) else {
         let title = format!("`{of}` is no budget of this session");
         return Err(ao_api::Problem::new(422, "invalid", title)
             .hint("there is `session`, `task` if it has an issue, `project`, `project-day` and `day`")

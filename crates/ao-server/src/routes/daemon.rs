@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
 use crate::problem::{Failure, Reply};
-use crate::tell::{self, same_name};
+use crate::to_api::{self, same_name};
 
 /// Reports that the daemon is there. Needs no authentication.
 #[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
@@ -121,12 +121,12 @@ pub(super) async fn notify_test(
     let level = test.level.unwrap_or(NoticePriority::Info);
     let level = same_name!(level, NoticePriority => NoticeLevel: Urgent, Action, Warning, Info);
     let tried = app.daemon.notify_test(&test.channels, level).await?;
-    Ok(Json(tried.into_iter().map(tell::daemon::channel_test).collect()))
+    Ok(Json(tried.into_iter().map(to_api::daemon::channel_test).collect()))
 }
 
 /// Lists the channels for notices, with their state.
 #[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
 pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Reply<Vec<NotifyChannel>> {
     let channels = app.daemon.notify_list().await?;
-    Ok(Json(channels.into_iter().map(tell::daemon::notify_channel).collect()))
+    Ok(Json(channels.into_iter().map(to_api::daemon::notify_channel).collect()))
 }

@@ -10,7 +10,7 @@ use axum::extract::State;
 use crate::app::App;
 use crate::extract::{Asked, Call, Part, Perhaps, Within, find};
 use crate::problem::Reply;
-use crate::tell;
+use crate::to_api;
 
 /// Lists the configured hooks, in the order in which they run.
 #[utoipa::path(
@@ -22,14 +22,14 @@ pub(super) async fn list(State(app): State<Arc<App>>, Asked(within): Asked<Withi
         None => None,
     };
     let hooks = app.daemon.jobs.hooks(project.as_ref()).await?;
-    Ok(Json(Hooks { hooks: hooks.into_iter().map(tell::daemon::hook).collect() }))
+    Ok(Json(Hooks { hooks: hooks.into_iter().map(to_api::daemon::hook).collect() }))
 }
 
 /// Lists the logs of hooks and of commands of reactions, the newest first.
 #[utoipa::path(get, path = "/api/hooks/logs", tag = "hooks", responses((status = 200, body = HookLogs)))]
 pub(super) async fn logs(State(app): State<Arc<App>>) -> Reply<HookLogs> {
     let logs = app.daemon.jobs.hook_logs().await?;
-    Ok(Json(HookLogs { logs: logs.into_iter().map(|log| tell::daemon::hook_log(log, None)).collect() }))
+    Ok(Json(HookLogs { logs: logs.into_iter().map(|log| to_api::daemon::hook_log(log, None)).collect() }))
 }
 
 /// Returns one log with its content.
@@ -40,7 +40,7 @@ pub(super) async fn logs(State(app): State<Arc<App>>) -> Reply<HookLogs> {
 )]
 pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Reply<HookLog> {
     let (log, text) = app.daemon.jobs.hook_log(&id).await?;
-    Ok(Json(tell::daemon::hook_log(log, Some(text))))
+    Ok(Json(to_api::daemon::hook_log(log, Some(text))))
 }
 
 /// Runs the hooks of a point now. They really run; their result has no further effect.
@@ -70,7 +70,7 @@ pub(super) async fn test(
     app.to_the_end(async move |app| {
         let session = session.map(|session| session.id);
         let trial = app.daemon.jobs.try_hooks(&project, point, session).await?;
-        Ok(Json(tell::daemon::hook_tested(trial)))
+        Ok(Json(to_api::daemon::hook_tested(trial)))
     })
     .await
 }

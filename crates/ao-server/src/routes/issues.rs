@@ -17,7 +17,7 @@ use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, IssueCall, IssueName, Within};
 use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
 use crate::problem::{CodedReply, Failure, Reply};
-use crate::tell::{self, same_name};
+use crate::to_api::{self, same_name};
 
 const LISTED: usize = 100;
 const LISTED_MOST: usize = 10_000;
@@ -52,7 +52,7 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<IssueQu
     }
     all.sort_by_key(|seen| std::cmp::Reverse(seen.updated));
     all.truncate(limit);
-    let told = app.handle.view(move |state| all.iter().map(|seen| tell::issue(state, seen)).collect());
+    let told = app.handle.view(move |state| all.iter().map(|seen| to_api::issue(state, seen)).collect());
     Ok(Json(Issues { issues: told.await?, warnings }))
 }
 
@@ -182,7 +182,7 @@ pub(super) async fn import(Call { app, caller }: Call, Given(order): Given<Impor
                 looks.task(id, TaskReceiver::EngineIfKnown).await?;
             }
         }
-        Ok(Json(tell::daemon::imported(imported)))
+        Ok(Json(to_api::daemon::imported(imported)))
     })
     .await
 }
@@ -210,5 +210,5 @@ fn keys<T: FromIterator<TaskId>>(project: &ProjectId, meant: &[String]) -> Resul
 }
 
 async fn told(app: &App, seen: TaskSeen) -> Result<Issue, Failure> {
-    Ok(app.handle.view(move |state| tell::issue(state, &seen)).await?)
+    Ok(app.handle.view(move |state| to_api::issue(state, &seen)).await?)
 }

@@ -23,7 +23,7 @@ use crate::auth::{Caller, Deed};
 use crate::extract::{Given, PullCall, PullName, Within, find};
 use crate::forge::{allow, can_merge, invalid, owner, see};
 use crate::problem::{Failure, Reply, forbidden, stopping};
-use crate::tell::same_name;
+use crate::to_api::same_name;
 
 /// Assigns a pull request to a session, or to none.
 #[utoipa::path(

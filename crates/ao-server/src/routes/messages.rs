@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, SessionCall, SessionName};
 use crate::problem::{CodedReply, Failure, Reply};
-use crate::tell;
+use crate::to_api;
 
 const WAIT_MOST: u32 = 300;
 
@@ -26,7 +26,7 @@ const WAIT_MOST: u32 = 300;
     responses((status = 200, body = Messages)),
 )]
 pub(super) async fn list(SessionCall { app, session, .. }: SessionCall) -> Reply<Messages> {
-    Ok(Json(view(&app, session.id, tell::messages).await?))
+    Ok(Json(view(&app, session.id, to_api::messages).await?))
 }
 
 /// Sends a message to an agent. With `waitSeconds`, responds once the agent has taken it or it was given up.
@@ -160,7 +160,7 @@ const FORGOTTEN: &str = "what became of it is no longer known; the log of events
 
 async fn how_far(app: &App, session: SessionId, number: u32) -> Result<Message, Failure> {
     let look = move |state: &State, session: &ao_core::session::Session, now| {
-        tell::find_message(state, session, number, now).unwrap_or_else(|| {
+        to_api::find_message(state, session, number, now).unwrap_or_else(|| {
             let (state, reason) = match session.outbox.was_accepted(number) {
                 true => (MessageState::Accepted, None),
                 false => (MessageState::Failed, Some(FORGOTTEN.to_owned())),

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use crate::extract::{Asked, SessionCall, SessionName};
 use crate::problem::{Failure, Reply};
-use crate::tell;
+use crate::to_api;
 
 const PIECE: u32 = 64 * 1024;
 const PIECE_MOST: u32 = 1024 * 1024;
@@ -58,10 +58,10 @@ pub(super) async fn output(
     if piece.wait == Some(true)
         && let Some(output) = app.awaited(app.daemon.terminals.output(&session, from, limit, true)).await
     {
-        return Ok(Json(tell::daemon::output(output?)));
+        return Ok(Json(to_api::daemon::output(output?)));
     }
     let piece = app.daemon.terminals.output(&session, from, limit, false).await?;
-    Ok(Json(tell::daemon::output(piece)))
+    Ok(Json(to_api::daemon::output(piece)))
 }
 
 /// Returns the output of the set-up commands of a session.

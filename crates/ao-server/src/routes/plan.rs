@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::extract::{Asked, Call};
 use crate::forge::project;
 use crate::problem::{Failure, Reply};
-use crate::tell;
+use crate::to_api;
 
 /// A filter for the schedule.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -26,7 +26,7 @@ pub(super) struct Which {
 pub(super) async fn show(Call { app, caller }: Call, Asked(which): Asked<Which>) -> Reply<Plan> {
     let now = app.clock.now();
     let of = within(&app, &caller, which.project.as_deref())?;
-    Ok(Json(app.handle.view(move |state| tell::plan(state, now, of.as_ref())).await?))
+    Ok(Json(app.handle.view(move |state| to_api::plan(state, now, of.as_ref())).await?))
 }
 
 /// Returns the project of a filter; for an agent its own, and all for callers that may see all.

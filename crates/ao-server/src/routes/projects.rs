@@ -109,7 +109,7 @@ async fn tell(app: &App, id: String, input: ProjectInput) -> Reply<Project> {
 async fn known(app: &App) -> Result<Vec<Project>, Failure> {
     let projects = app.daemon.config.projects();
     let mut projects: Vec<Project> =
-        projects.iter().map(|(id, known)| crate::tell::daemon::project(id, known)).collect();
+        projects.iter().map(|(id, known)| crate::to_api::daemon::project(id, known)).collect();
     let counted = app.handle.view(move |state| {
         for project in &mut projects {
             let id = ProjectId::new(&project.id);

@@ -20,7 +20,7 @@ use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
-use crate::tell::{self, same_name};
+use crate::to_api::{self, same_name};
 
 const LISTED: usize = 1000;
 const LISTED_MOST: usize = 10_000;
@@ -57,7 +57,8 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<PullQue
             let owned = |row: &&PullRow| {
                 session.is_none() || session == state.pulls.get(&row.pull).and_then(|pull| pull.owner)
             };
-            let pulls = rows.iter().filter(owned).take(limit).map(|row| tell::pull_row(state, row)).collect();
+            let pulls =
+                rows.iter().filter(owned).take(limit).map(|row| to_api::pull_row(state, row)).collect();
             Pulls { pulls, total: None }
         }
     });
@@ -84,7 +85,7 @@ fn open_ones(
     let mut chosen: Vec<&Known> = state.pulls.values().map(|pull| &**pull).filter(wanted).collect();
     chosen.sort_by_key(|pull| (&pull.id.project, std::cmp::Reverse(pull.id.number)));
     let total = (chosen.len() > limit).then_some(chosen.len() as u64);
-    let pulls: Vec<Pull> = chosen.into_iter().take(limit).map(|pull| tell::pull(state, pull)).collect();
+    let pulls: Vec<Pull> = chosen.into_iter().take(limit).map(|pull| to_api::pull(state, pull)).collect();
     Pulls { pulls, total }
 }
 
@@ -190,7 +191,7 @@ fn cut(mut diff: String, limit: usize) -> Diff {
 pub(super) async fn told(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
     let detail = detail(scm, id).await?;
     let now = app.clock.now();
-    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail, now)).await?)
+    Ok(app.handle.view(move |state| to_api::pull_detail(state, &detail, now)).await?)
 }
 
 pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {

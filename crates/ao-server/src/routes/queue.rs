@@ -11,14 +11,14 @@ use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, PullCall, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
-use crate::tell;
+use crate::to_api;
 
 /// Lists the entries of merge queues in the order of landing, one project after the other.
 #[utoipa::path(get, path = "/api/queue", tag = "queue", params(Within), responses((status = 200, body = MergeQueues)))]
 pub(super) async fn list(Call { app, caller }: Call, Asked(within): Asked<Within>) -> Reply<MergeQueues> {
     let asked = projects(&app, &caller, within.project.as_deref())?;
     let look =
-        move |state: &ao_core::State| asked.iter().filter_map(|id| tell::merge_queue(state, id)).collect();
+        move |state: &ao_core::State| asked.iter().filter_map(|id| to_api::merge_queue(state, id)).collect();
     Ok(Json(MergeQueues { queues: app.handle.view(look).await? }))
 }
 
@@ -117,6 +117,6 @@ async fn say(app: &App, id: &PullId, input: QueueInput) -> Reply<MergeQueue> {
 async fn ask(app: &App, project: &ProjectId, input: QueueInput) -> Reply<MergeQueue> {
     app.handle.ask(Input::Queue { project: project.clone(), input }).await?;
     let meant = project.clone();
-    let told = app.handle.view(move |state| tell::merge_queue(state, &meant)).await?;
+    let told = app.handle.view(move |state| to_api::merge_queue(state, &meant)).await?;
     Ok(Json(told.ok_or_else(|| AskError::Refused(Refusal::UnknownProject(project.clone())))?))
 }

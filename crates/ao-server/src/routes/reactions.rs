@@ -19,7 +19,7 @@ use crate::auth::Caller;
 use crate::extract::{Asked, Call, Given, find};
 use crate::forge::{invalid, project, pull_meant};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};
-use crate::tell;
+use crate::to_api;
 
 /// The maximum size of an event's data, as JSON.
 const DATA_MOST: usize = 16 * 1024;
@@ -50,7 +50,7 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(wanted): Asked<For>) 
         None => AgentChoice { name: named.into(), ..AgentChoice::default() },
     });
     let look = move |state: &Known| Reactions {
-        reactions: tell::reactions(state, project.as_ref(), agent.as_ref()),
+        reactions: to_api::reactions(state, project.as_ref(), agent.as_ref()),
         project_id: project.map(|project| project.to_string()),
         agent: agent.map(|agent| agent.called().to_owned()),
     };
@@ -93,7 +93,7 @@ pub(super) async fn test(
                 }
             });
             let rehearsal = rehearse(state, now, about, problem);
-            Ok(Json(tell::tested(state, &rehearsal, example)))
+            Ok(Json(to_api::tested(state, &rehearsal, example)))
         })
         .await?
 }
@@ -132,7 +132,7 @@ pub(super) async fn emit(Call { app, caller }: Call, Given(new): Given<NewEvent>
         event,
         key,
         subject: state.subject_name(&about),
-        steps: tell::steps(state, &happened),
+        steps: to_api::steps(state, &happened),
     };
     Ok((StatusCode::ACCEPTED, Json(app.handle.view(told).await?)))
 }
@@ -199,7 +199,7 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
     if !state.reaction_layers(kind, project, agent).is_empty() {
         return Ok(());
     }
-    let own: Vec<String> = tell::reactions(state, project, agent)
+    let own: Vec<String> = to_api::reactions(state, project, agent)
         .into_iter()
         .filter(|reaction| reaction.own)
         .map(|reaction| reaction.event)

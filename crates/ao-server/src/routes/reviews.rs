@@ -16,7 +16,7 @@ use crate::auth::Deed;
 use crate::extract::{Given, Part, Perhaps, PullCall, PullName, Within};
 use crate::forge::{allow, answer_place, author, invalid, owner, see, thread_meant};
 use crate::problem::{CodedReply, Failure, Reply};
-use crate::tell::same_name;
+use crate::to_api::same_name;
 
 /// Comments on a pull request: in a thread, on a line of a file, on a file, or on the whole.
 #[utoipa::path(

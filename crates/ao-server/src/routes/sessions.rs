@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, SessionCall, SessionName};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};
-use crate::tell::{self, same_name};
+use crate::to_api::{self, same_name};
 
 /// A filter for sessions.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -53,14 +53,14 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<Which>)
                 let asked = which.state.as_ref();
                 asked.is_none_or(|asked| session.status(now).word.is_meant_by(asked))
             })
-            .map(|session| tell::session(&view, session))
+            .map(|session| to_api::session(&view, session))
             .collect();
         chosen.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
         let meant = |project: &ProjectId| which.project.as_deref().is_none_or(|id| project.as_str() == id);
         // A filter by state is about sessions.
         let loose = view.without_session().filter(|_| which.state.is_none());
         let loose = loose.filter(|pull| meant(&pull.id.project) && caller.may(Deed::Read(&pull.id.project)));
-        let pulls = loose.map(|pull| tell::pull_work(state, &view, pull)).collect();
+        let pulls = loose.map(|pull| to_api::pull_work(state, &view, pull)).collect();
         Sessions { sessions: chosen, pulls, seq }
     });
     Ok(Json(listed.await?))
@@ -187,8 +187,8 @@ pub(super) async fn status(
         }
     };
     let session = look(&app, session.id).await?;
-    let word = StatusWord::ALL.into_iter().find(|word| tell::state_of(*word) == session.status.state);
-    let mut status = tell::status(session);
+    let word = StatusWord::ALL.into_iter().find(|word| to_api::state_of(*word) == session.status.state);
+    let mut status = to_api::status(session);
     if let Some(state) = word.filter(|_| classic).map(StatusWord::classic) {
         let state = same_name!(state, ClassicState => OriginalState: Working, Waiting, Idle, Error);
         status.state = ReportedState::Original(state);
@@ -203,12 +203,12 @@ pub(super) async fn status(
     responses((status = 200, body = Explanation)),
 )]
 pub(super) async fn explain(SessionCall { app, session, .. }: SessionCall) -> Reply<Explanation> {
-    Ok(Json(view(&app, session.id, tell::explanation).await?))
+    Ok(Json(view(&app, session.id, to_api::explanation).await?))
 }
 
 /// Returns a session as it is now.
 pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
-    view(app, id, |state, session, now| tell::session(&WorkView::of(state, now), session)).await
+    view(app, id, |state, session, now| to_api::session(&WorkView::of(state, now), session)).await
 }
 
 /// Looks at a session as it is now.

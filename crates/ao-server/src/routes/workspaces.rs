@@ -11,13 +11,13 @@ use axum::extract::State;
 use crate::app::App;
 use crate::extract::{Call, Given, find};
 use crate::problem::Reply;
-use crate::tell;
+use crate::to_api;
 
 /// Reports what a clean-up would do now: every workspace with its size, the decision, and its reasons.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", responses((status = 200, body = Cleanup)))]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Reply<Cleanup> {
     let request = CleanupRequest { dry_run: true, ..CleanupRequest::default() };
-    Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?)))
+    Ok(Json(to_api::daemon::cleanup(app.daemon.cleanup(&request).await?)))
 }
 
 /// Removes workspaces that may go. Those with unsaved work stay, with the reason.
@@ -42,6 +42,6 @@ pub(super) async fn cleanup(Call { app, caller }: Call, Given(order): Given<Clea
         artifacts: order.artifacts,
         discard: order.discard,
     };
-    app.to_the_end(async move |app| Ok(Json(tell::daemon::cleanup(app.daemon.cleanup(&request).await?))))
+    app.to_the_end(async move |app| Ok(Json(to_api::daemon::cleanup(app.daemon.cleanup(&request).await?))))
         .await
 }

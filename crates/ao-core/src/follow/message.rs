@@ -16,12 +16,12 @@ use crate::state::State;
 const EVIDENCE: usize = 8 * 1024;
 
 /// Returns the message to the agent whose problem it is.
-pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
+pub(super) fn to_agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     news(to, incident, bounded(body(state, incident, detail)))
 }
 
 /// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.
-pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
+pub(super) fn to_orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
     // The evidence of a session is its agent's text, no more trusted than a comment.
     let evidence = match incident.key.subject {
         Subject::Session(_) => fenced(QuotedKind::Log, &incident.detail, EVIDENCE),
@@ -33,7 +33,7 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
 }
 
 /// Returns the notice to a person: the subject by name, the problem, and what was tried.
-pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
+pub(super) fn to_person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
     let whom = match &key.subject {
