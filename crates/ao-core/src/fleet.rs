@@ -61,7 +61,7 @@ fn waiting(state: &State, account: &str) -> String {
         .collect();
     names.sort_unstable();
     match names.len() {
-        0 => "nobody waits for it".into(),
+        0 => "no session waits for it".into(),
         n if n <= NAMED => format!("waiting: {}", names.join(", ")),
         n => format!("waiting: {} and {} more", names[..NAMED].join(", "), n - NAMED),
     }

@@ -1,7 +1,7 @@
 //! Jobs: work that the daemon runs for a requester, such as a reaction or a hook.
 //!
 //! ```text
-//!  wanted ─► (done · failed) ─► whoever sent for it hears of it
+//!  wanted ─► (done · failed) ─► the requester gets the outcome
 //!     ▲  └─ failed for now ─► delayed ┐
 //!     └───────────────────────────────┘  a bounded number of times
 //! ```

@@ -226,7 +226,7 @@ async fn perform(
             let (id, tries) = (job.id, job.tries);
             let told = match &slots.jobs {
                 Some(jobs) => jobs.run(&job).await,
-                None => Err(JobError::Never("nobody here can do that".into())),
+                None => Err(JobError::Never("no adapter runs jobs here".into())),
             };
             let input = match told {
                 Ok(outcome) => JobInput::Done { tries, outcome },

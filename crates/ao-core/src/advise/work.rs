@@ -187,7 +187,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<AdviceItem> {
         let title = one_line(&cut(&facts.title, SAID));
         let (kind, what, why) = match intake.obstacle(id, facts, &slots)? {
             Obstacle::Untrusted { author } => {
-                let what = format!("{id} waits for somebody who answers for it: {title}");
+                let what = format!("{id} waits for the approval of a trusted person: {title}");
                 (AdviceKind::Trust, what, format!("{author} may not set agents to work; read it first"))
             }
             Obstacle::NotAssigned { why } => (

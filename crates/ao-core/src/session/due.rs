@@ -102,9 +102,9 @@ pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<Ses
         Err(refusal) => {
             Some(format!("the provider's limit is over, but {refusal}; `ao resume` lets it go on"))
         }
-        Ok(()) if !state.resumes_by_itself(session) => Some(
-            "the provider's limit is over; it goes on when somebody resumes it (autoResume is off)".into(),
-        ),
+        Ok(()) if !state.resumes_by_itself(session) => {
+            Some("the provider's limit is over; `ao resume` lets it go on (autoResume is off)".into())
+        }
         Ok(()) => None,
     };
     let mut events = Vec::new();

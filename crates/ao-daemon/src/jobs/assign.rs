@@ -42,7 +42,7 @@ impl DaemonJobs {
         match handle.ask(Input::Spawn(Box::new(order))).await {
             Ok(_) => Ok(done("an agent was started")),
             // Another request was faster between the look and the order.
-            Err(AskError::Refused(Refusal::TaskTaken { .. })) => Ok(done("somebody works on it already")),
+            Err(AskError::Refused(Refusal::TaskTaken { .. })) => Ok(done("a session has it already")),
             Err(AskError::Refused(refusal)) => Err(JobError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
