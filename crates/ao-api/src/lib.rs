@@ -55,7 +55,7 @@ pub use issue::{
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
 pub use plan::{Advice, AdviceList, AdviceTopic, Plan, Planned, WaitReason};
-pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
+pub use policy::{MergeRule, PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
 pub use project::{ConfirmedChanges, NewProject, Project, Projects, RepositoryTrust};
 pub use pull::{

@@ -21,11 +21,19 @@ pub struct PolicyVerdict {
     pub rules: Vec<PolicyRule>,
 }
 
+wire_enum! {
+    /// A rule of a policy.
+    pub enum MergeRule {
+        Policy, Open, Mergeable, Checks, RequiredChecks, Approvals, ChangesRequested, Threads, Human, Trust, PolicyFile,
+        Size, Labels, Patterns, Freeze, Protected,
+    } or Unknown
+}
+
 /// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
-    pub rule: String,
+    pub rule: MergeRule,
     pub holds: bool,
     /// The facts behind the result.
     pub evidence: String,

@@ -1,9 +1,9 @@
 //! Policies of projects, and their verdicts on pull requests.
 
-use ao_api::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
+use ao_api::{MergeRule as Rule, PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 use ao_core::PullId;
 use ao_core::incident::{IncidentKind, Subject};
-use ao_core::policy::RuleVerdict;
+use ao_core::policy::{MergeRule, RuleVerdict};
 use ao_core::pull::Pull;
 use ao_core::reaction::ReactionAction;
 use axum::Json;
@@ -12,6 +12,7 @@ use crate::auth::Deed;
 use crate::extract::{Asked, Call, PullCall, PullName, Within};
 use crate::forge::{allow, project, see};
 use crate::problem::Reply;
+use crate::to_api::same_name;
 
 /// Returns the verdict of the project's policy on a pull request: every rule with its evidence, and advice.
 #[utoipa::path(
@@ -73,7 +74,9 @@ fn is_written(state: &ao_core::State, id: &PullId) -> bool {
 
 fn rule(verdict: &RuleVerdict) -> PolicyRule {
     PolicyRule {
-        rule: verdict.rule.to_string(),
+        rule: same_name!(verdict.rule, MergeRule => Rule:
+            Policy, Open, Mergeable, Checks, RequiredChecks, Approvals, ChangesRequested, Threads, Human, Trust,
+            PolicyFile, Size, Labels, Patterns, Freeze, Protected),
         holds: verdict.holds,
         evidence: verdict.evidence.clone(),
         next: verdict.next().map(str::to_owned),

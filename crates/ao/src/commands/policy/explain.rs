@@ -39,10 +39,10 @@ fn render(verdict: &PolicyVerdict) -> String {
     if !verdict.written {
         let _ = writeln!(text, "{faint}there is no policy; this is the default one{faint:#}");
     }
-    let width = verdict.rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default();
+    let width = verdict.rules.iter().map(|rule| rule.rule.to_string().len()).max().unwrap_or_default();
     for rule in &verdict.rules {
         let mark = if rule.holds { format!("{good}+{good:#}") } else { format!("{bad}-{bad:#}") };
-        let _ = writeln!(text, "  {mark} {:width$}  {}", plain(&rule.rule), plain(&rule.evidence));
+        let _ = writeln!(text, "  {mark} {:width$}  {}", rule.rule, plain(&rule.evidence));
         if let Some(next) = &rule.next {
             let _ = writeln!(text, "    {:width$}  {faint}next: {}{faint:#}", "", plain(next));
         }
