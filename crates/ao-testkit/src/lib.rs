@@ -41,7 +41,7 @@ pub use fakes::{
 };
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;
-pub use outside::AgentBehaviour;
+pub use outside::{AgentBehaviour, pull_facts};
 pub use parts::{DaemonParts, DaemonPorts, RunningParts};
 pub use simulate::{SimConfig, SimOutcome, run};
 pub use terminal_user::TerminalUser;

@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_core::pull::{PullFacts, PullInput};
+use ao_core::pull::{
+    AuthorFacts, AuthorStanding, CheckFacts, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict,
+};
 use ao_core::queue::QueueInput;
 use ao_core::{Commit, Input, ProjectId, PullId, codec};
 use ao_engine::AdapterSet;
 use ao_ports::{
     BaseView, MergeAbilities, MergeOrder, MergeOutcome, NewPull, Scm, ScmError, TestOrder, TestOutcome,
 };
+use ao_testkit::pull_facts;
 use async_trait::async_trait;
 
 use crate::house::{House, World, app, temp};
@@ -98,18 +101,19 @@ async fn a_test_that_no_longer_counts_is_broken_off() {
 }
 
 fn approved() -> PullFacts {
-    serde_json::from_value(serde_json::json!({
-        "observed_at": 1, "title": "Add a thing", "url": "", "head": "h1", "head_branch": "feat", "head_repo": null,
-        "base_branch": "main", "base": "b1", "draft": false, "state": "open", "labels": [], "mergeable": "clean",
-        "author": { "login": "agent", "standing": "agent" },
-        "size": { "files": ["a.rs"], "added": 1, "removed": 0 },
-        "checks": [{ "name": "test", "commit": "h1", "required": true, "state": "passed" }],
-        "reviews": [{
-            "id": "r1", "author": { "login": "ann", "standing": "owner" }, "verdict": "approved", "commit": "h1",
-            "body": "", "revision": "1",
-        }],
-    }))
-    .unwrap()
+    let commit = Commit::new("h1");
+    let (name, state) = ("test".to_owned(), CheckState::Passed);
+    let author = AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner };
+    let review = ReviewFacts {
+        id: "r1".into(),
+        author,
+        verdict: ReviewVerdict::Approved,
+        commit: commit.clone(),
+        body: String::new(),
+        revision: "1".into(),
+    };
+    let check = CheckFacts { name, commit, required: true, state, run: None };
+    PullFacts { checks: vec![check], reviews: vec![review], ..pull_facts("feat") }
 }
 
 /// A forge on which everything is green and lands, but for tests on some bases, which have no end.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use ao_core::pull::{
-    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts,
-    PullState, ReviewFacts, ThreadFacts,
+    AuthorFacts, AuthorStanding, ChangeSize, CheckFacts, CheckState, CommentFacts, PullFacts, PullState,
+    ReviewFacts, ThreadFacts,
 };
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
@@ -15,6 +15,7 @@ use ao_ports::{
     PullRow, RunFilter, RunState, Scm, ScmChecks, ScmError, ScmReviews, TaskComment, TaskEdit, TaskFilter,
     TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply, Tracker, TrackerError,
 };
+use ao_testkit::pull_facts;
 use async_trait::async_trait;
 
 #[derive(Default)]
@@ -50,29 +51,9 @@ pub(crate) fn task(project: &str, key: &str) -> TaskId {
 }
 
 pub(crate) fn facts(branch: &str) -> PullFacts {
-    PullFacts {
-        head_title: None,
-        no_checks: false,
-        observed_at: Timestamp(1),
-        title: "Add a thing".into(),
-        url: "https://forge/7".into(),
-        head: Commit::new("h1"),
-        head_branch: branch.into(),
-        head_repo: None,
-        head_author: None,
-        base_branch: "main".into(),
-        base_remote: None,
-        base: Commit::new("b1"),
-        draft: false,
-        state: PullState::Open,
-        author: AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member },
-        labels: BTreeSet::new(),
-        mergeable: Mergeable::Clean,
-        checks: vec![],
-        reviews: vec![],
-        threads: vec![],
-        size: ChangeSize { files: vec!["src/lib.rs".into()], added: 3, removed: 1 },
-    }
+    let author = AuthorFacts { login: "bob".into(), standing: AuthorStanding::Member };
+    let size = ChangeSize { files: vec!["src/lib.rs".into()], added: 3, removed: 1 };
+    PullFacts { title: "Add a thing".into(), author, size, ..pull_facts(branch) }
 }
 
 pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {

@@ -19,21 +19,21 @@ use super::{CheckRerun, WorldEvent, send};
 use crate::contract::scm::CHECK;
 use crate::universe::{FakeBug, UniverseState};
 
-/// Returns a pull request that was just opened.
-pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
+/// Returns an open pull request of a branch, with nothing said or checked about it: head `h1` on base `b1` of `main`.
+pub fn pull_facts(branch: &str) -> PullFacts {
     PullFacts {
         head_title: None,
         no_checks: false,
-        observed_at: at,
+        observed_at: Timestamp(1),
         title: format!("Work on {branch}"),
         url: format!("https://forge/{branch}"),
-        head: Commit::new(&format!("{branch}@1")),
+        head: Commit::new("h1"),
         head_branch: branch.to_owned(),
         head_repo: None,
         head_author: None,
-        base_remote: Some("origin".into()),
+        base_remote: None,
         base_branch: "main".into(),
-        base,
+        base: Commit::new("b1"),
         draft: false,
         state: PullState::Open,
         author: AuthorFacts { login: "ao-agent".into(), standing: AuthorStanding::Agent },
@@ -43,6 +43,17 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
         reviews: vec![],
         threads: vec![],
         size: ChangeSize { files: vec!["src/lib.rs".into()], added: 10, removed: 2 },
+    }
+}
+
+/// Returns a pull request that was just opened in a simulated world.
+pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
+    PullFacts {
+        observed_at: at,
+        head: Commit::new(&format!("{branch}@1")),
+        base_remote: Some("origin".into()),
+        base,
+        ..pull_facts(branch)
     }
 }
 

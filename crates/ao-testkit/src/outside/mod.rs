@@ -24,6 +24,7 @@ pub(crate) use agents::{
     answer, cancel_turn, human_types, kill, lose_holder, perform, send, start, stop_accepting, take_turn,
     turn_name,
 };
+pub use forge::pull_facts;
 pub(crate) use forge::{
     HintWatcher, approve, ask_for, change_randomly, change_task, check, comment, fresh_pull, fresh_task,
     hint, pass_on, ran, reply, review, see_task, thread,

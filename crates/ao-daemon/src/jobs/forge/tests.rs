@@ -1,16 +1,16 @@
 //! Jobs at a forge that plays a part.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use ao_core::Timestamp;
 use ao_core::job::JobOrder;
-use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts};
+use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
     BaseView, FailureReport, LogPart, NewComment, NewPull, NewReview, PullDetail, PullEdit, PullFilter,
     PullRow, RunFilter, ScmChecks, ScmError, ScmReviews,
 };
+use ao_testkit::pull_facts;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -76,29 +76,7 @@ impl Scm for Played {
     }
 
     async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
-        let facts = PullFacts {
-            observed_at: Timestamp(0),
-            title: "x".into(),
-            url: String::new(),
-            head: Commit::new(self.head),
-            head_branch: "x".into(),
-            head_repo: None,
-            head_author: None,
-            head_title: None,
-            no_checks: false,
-            base_branch: "main".into(),
-            base_remote: None,
-            base: Commit::new("b1"),
-            draft: false,
-            state: PullState::Open,
-            author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
-            labels: BTreeSet::new(),
-            mergeable: Mergeable::Clean,
-            checks: vec![],
-            reviews: vec![],
-            threads: vec![],
-            size: ChangeSize::default(),
-        };
+        let facts = PullFacts { head: Commit::new(self.head), ..pull_facts("x") };
         Ok(pulls.iter().map(|pull| (pull.clone(), facts.clone())).collect())
     }
 
