@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ao_core::agent_report::{AgentReport, TurnCause};
 use ao_core::effect::{Effect, WorkspaceLocation};
@@ -17,18 +16,12 @@ use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, CensusEntry, CreatedWorkspace, DeliverOrder,
     DeliveryOutcome, EndOrder, JobError, LaunchPreparation, MergeOrder, MergeOutcome, ProcessRef,
-    RemovalOutcome, Reporter, RuntimeError, ScmError, StartSpec, TestOrder, TreeRef, WorkspaceDrift,
-    WorkspaceError,
+    RemovalOutcome, Reporter, RuntimeError, StartSpec, TestOrder, TreeRef, WorkspaceDrift, WorkspaceError,
 };
 
 use crate::notify;
 use crate::set_up::set_up_elsewhere;
 use crate::slots::AdapterSet;
-
-/// The shortest time for which a rate limit is waited out.
-const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
-/// The longest.
-const LONGEST_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The reason of a failure; the effect's key identifies what failed.
 struct Failure(String);
@@ -233,7 +226,7 @@ async fn perform(
                 Err(JobError::InTheWay(why)) => JobInput::InTheWay { tries, why, after: None },
                 Err(JobError::Later(why)) => JobInput::Failed { tries, why, again: true },
                 Err(JobError::Limited { why, after }) => {
-                    JobInput::InTheWay { tries, why, after: Some(believed(after)) }
+                    JobInput::InTheWay { tries, why, after: Some(after) }
                 }
                 Err(JobError::Never(why)) => JobInput::Failed { tries, why, again: false },
             };
@@ -244,8 +237,8 @@ async fn perform(
             let tested = slots.scm(&project)?.test(&order).await;
             let TestOrder { pull, head, base, ahead, checks, .. } = order;
             let input = match tested {
-                Err(ScmError::Limited { after }) => {
-                    QueueInput::TestLimited { pull, head, base, ahead, checks, after: believed(after) }
+                Err(err) if let Some(after) = err.limited_for() => {
+                    QueueInput::TestLimited { pull, head, base, ahead, checks, after }
                 }
                 tested => QueueInput::Tested { pull, head, base, ahead, checks, result: tested? },
             };
@@ -256,8 +249,8 @@ async fn perform(
             let outcome = slots.scm(&project)?.merge(&order).await;
             let MergeOrder { pull, head, base, delete_branch, .. } = order;
             let input = match outcome {
-                Err(ScmError::Limited { after }) => {
-                    QueueInput::LandLimited { pull, head, base, after: believed(after) }
+                Err(err) if let Some(after) = err.limited_for() => {
+                    QueueInput::LandLimited { pull, head, base, after }
                 }
                 Err(err) => return Err(err.into()),
                 Ok(MergeOutcome::Merged { commit, tip, branch_left, with }) => {
@@ -306,12 +299,6 @@ async fn whereabouts(
         wrong.push(format!("it works in `{folder}`"));
     }
     ((!wrong.is_empty()).then(|| wrong.join("; ")), stand)
-}
-
-/// Returns the time to wait for a service that is limited. Clocks differ, so it may name a time in the past; and a
-/// service that names a time far away is asked once a day.
-fn believed(after: Duration) -> Duration {
-    after.clamp(SHORTEST_LIMIT, LONGEST_LIMIT)
 }
 
 fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {

@@ -30,6 +30,9 @@ pub trait HintReceiver: Send + Sync {
     fn hint(&self, hint: LookHint);
 }
 
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+const LONGEST_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
 /// The reason why a tracker or a forge did not do what it was asked. Both fail in the same ways.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,10 +71,11 @@ impl ServiceError {
         matches!(self, ServiceError::Limited { .. } | ServiceError::Failed(_))
     }
 
-    /// Returns the time for which the service is to be left alone.
+    /// Returns the time for which the service is to be left alone. Clocks differ, so a service may name a time in the
+    /// past; and one that names a time far away is asked once a day.
     pub fn limited_for(&self) -> Option<Duration> {
         match self {
-            ServiceError::Limited { after } => Some(*after),
+            ServiceError::Limited { after } => Some((*after).clamp(SHORTEST_LIMIT, LONGEST_LIMIT)),
             _ => None,
         }
     }

@@ -9,7 +9,6 @@
 //! A rate limit is kept here too: whatever call met it, no call reaches the service before its time.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::task::TaskFacts;
@@ -26,10 +25,6 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::secrets::known;
-
-/// The shortest and the longest time for which a limit is believed.
-const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
-const LONGEST_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// A forge or a tracker that neither gets nor returns secrets, and that gets no call while it is limited.
 pub(super) struct MaskedPort<T: ?Sized> {
@@ -58,7 +53,7 @@ impl<T: ?Sized> MaskedPort<T> {
     ) -> Result<R, ServiceError> {
         let left = self.limited().map(|until| until.saturating_duration_since(Instant::now()));
         if let Some(left) = left.filter(|left| !left.is_zero()) {
-            return Err(ServiceError::Limited { after: left.max(SHORTEST_LIMIT) });
+            return Err(ServiceError::Limited { after: left });
         }
         call.await.map_err(|err| self.noted(err.masked()))
     }
@@ -66,7 +61,6 @@ impl<T: ?Sized> MaskedPort<T> {
     /// Notes the time of a limit, as far as it is believed.
     fn noted(&self, err: ServiceError) -> ServiceError {
         let Some(after) = err.limited_for() else { return err };
-        let after = after.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
         tracing::warn!(?after, "the quota of a forge or a tracker is used up; it is left alone");
         let until = Some(Instant::now() + after);
         let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
@@ -549,7 +543,7 @@ impl Scm for MaskedPort<dyn Scm> {
     }
 
     async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
-        self.0.delete_branch(pull, head).await.masked()
+        self.ask(self.port.delete_branch(pull, head)).await
     }
 
     async fn watch(&self, hints: Arc<dyn HintReceiver>) {

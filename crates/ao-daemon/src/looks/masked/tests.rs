@@ -1,6 +1,7 @@
 //! The edge, in front of a tracker that plays a part.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::*;
 
