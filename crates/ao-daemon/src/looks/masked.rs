@@ -8,6 +8,7 @@
 //!
 //! A rate limit is kept here too: whatever call met it, no call reaches the service before its time.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::pull::{AuthorFacts, PullFacts};
@@ -142,254 +143,67 @@ impl MaskTexts for ServiceError {
     }
 }
 
-impl MaskTexts for TaskSeen {
+impl<K, T: MaskTexts> MaskTexts for BTreeMap<K, T> {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let TaskSeen {
-            task: _,
-            facts,
-            body,
-            branch,
-            url,
-            author: _,
-            assignee: _,
-            created: _,
-            updated: _,
-            comments,
-        } = self;
-        facts.each(pass);
-        pass(body);
-        branch.each(pass);
-        url.each(pass);
-        comments.each(pass);
+        self.values_mut().for_each(|one| one.each(pass));
     }
 }
 
-impl MaskTexts for TaskFacts {
+impl MaskTexts for PullFacts {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let TaskFacts {
-            observed: _,
-            title,
-            labels: _,
-            priority: _,
-            blocked_by: _,
-            closed: _,
-            trusted: _,
-            branch,
-            author: _,
-        } = self;
-        pass(title);
-        branch.each(pass);
-    }
-}
-
-impl MaskTexts for TaskComment {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let TaskComment { id: _, author: _, body, at: _ } = self;
-        pass(body);
-    }
-}
-
-impl MaskTexts for TaskPage {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let TaskPage { tasks, next: _ } = self;
-        tasks.each(pass);
-    }
-}
-
-impl MaskTexts for NewTask {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let NewTask {
-            project: _,
-            title,
-            body,
-            labels: _,
-            priority: _,
-            blocked_by: _,
-            assignee: _,
-            by: _,
-            key: _,
-            closed: _,
-        } = self;
-        pass(title);
-        pass(body);
-    }
-}
-
-impl MaskTexts for TaskEdit {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let TaskEdit {
-            title,
-            body,
-            add_labels: _,
-            remove_labels: _,
-            priority: _,
-            add_blocked_by: _,
-            remove_blocked_by: _,
-            assignee: _,
-            closed: _,
-        } = self;
-        title.each(pass);
-        body.each(pass);
-    }
-}
-
-impl MaskTexts for NewPull {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let NewPull {
-            project: _,
-            session: _,
-            head_branch: _,
-            base_branch: _,
-            title,
-            body,
-            draft: _,
-            labels: _,
-            by: _,
-        } = self;
-        pass(title);
-        pass(body);
-    }
-}
-
-impl MaskTexts for PullEdit {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let PullEdit { title, body, base_branch: _, draft: _, add_labels: _, remove_labels: _, closed: _ } =
-            self;
-        title.each(pass);
-        body.each(pass);
-    }
-}
-
-impl MaskTexts for NewComment {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let NewComment { pull: _, by: _, body, at: _, key: _ } = self;
-        pass(body);
-    }
-}
-
-impl MaskTexts for NewReview {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let NewReview { pull: _, by: _, verdict: _, body, head: _, comments, key: _ } = self;
-        pass(body);
-        for ReviewComment { path: _, line: _, side: _, body } in comments {
-            pass(body);
-        }
-    }
-}
-
-impl MaskTexts for ThreadReply {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let ThreadReply { pull: _, thread: _, text, resolve: _, key: _ } = self;
-        pass(text);
-    }
-}
-
-impl MaskTexts for PullRow {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let PullRow {
-            pull: _,
-            title,
-            state: _,
-            draft: _,
-            head_branch: _,
-            base_branch: _,
-            head: _,
-            author: _,
-            labels: _,
-            created_at: _,
-            updated_at: _,
-        } = self;
-        pass(title);
+        self.each_text(pass);
     }
 }
 
 impl MaskTexts for (PullId, PullFacts) {
     fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        self.1.each_text(pass);
+        self.1.each(pass);
     }
 }
 
-impl MaskTexts for CheckRun {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let CheckRun {
-            id: _,
-            project: _,
-            pull: _,
-            check: _,
-            command,
-            required: _,
-            head: _,
-            base: _,
-            tree: _,
-            ahead: _,
-            state: _,
-            why,
-            exit_code: _,
-            queued_at: _,
-            began_at: _,
-            ended_at: _,
-            tries: _,
-            same_as: _,
-            log: _,
-            failure,
-        } = self;
-        pass(command);
-        why.each(pass);
-        failure.each(pass);
-    }
+/// Lists all fields of each type: those with texts of others, and the rest. A new field does not compile before it is
+/// in one of the lists.
+macro_rules! mask_fields {
+    ($($kind:ident { $($text:ident)* } else { $($plain:ident)* })*) => {
+        $(impl MaskTexts for $kind {
+            fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
+                let $kind { $($text,)* $($plain: _,)* } = self;
+                $($text.each(pass);)*
+            }
+        })*
+    };
 }
 
-impl MaskTexts for FailureReport {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let FailureReport { signature, step, excerpt, items, count: _ } = self;
-        pass(signature);
-        step.each(pass);
-        pass(excerpt);
-        for FailureItem { kind: _, name, message, path, line: _ } in items {
-            name.each(pass);
-            pass(message);
-            path.each(pass);
-        }
+mask_fields! {
+    TaskSeen { facts body branch url comments } else { task author assignee created updated }
+    TaskFacts { title branch } else { observed labels priority blocked_by closed trusted author }
+    TaskComment { body } else { id author at }
+    TaskPage { tasks } else { next }
+    NewTask { title body } else { project labels priority blocked_by assignee by key closed }
+    TaskEdit { title body } else {
+        add_labels remove_labels priority add_blocked_by remove_blocked_by assignee closed
     }
-}
-
-impl MaskTexts for PullDetail {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let PullDetail {
-            pull: _,
-            facts,
-            body,
-            created_at: _,
-            updated_at: _,
-            stacked_on: _,
-            stacked: _,
-            commits,
-            threads,
-            reviewed_at: _,
-            reworded_at: _,
-            checks,
-            merged_by: _,
-        } = self;
-        facts.each_text(pass);
-        pass(body);
-        for CommitSeen { commit: _, title, author: _, at: _ } in commits {
-            pass(title);
-        }
-        for thread in threads.values_mut() {
-            let ThreadDetail {
-                side: _,
-                commit: _,
-                begun_line: _,
-                outdated: _,
-                resolved_by: _,
-                context,
-                at: _,
-                edited: _,
-            } = thread;
-            context.each(pass);
-        }
-        checks.each(pass);
+    NewPull { title body } else { project session head_branch base_branch draft labels by }
+    PullEdit { title body } else { base_branch draft add_labels remove_labels closed }
+    PullRow { title } else {
+        pull state draft head_branch base_branch head author labels created_at updated_at
     }
+    PullDetail { facts body commits threads checks } else {
+        pull created_at updated_at stacked_on stacked reviewed_at reworded_at merged_by
+    }
+    CommitSeen { title } else { commit author at }
+    ThreadDetail { context } else { side commit begun_line outdated resolved_by at edited }
+    NewComment { body } else { pull by at key }
+    NewReview { body comments } else { pull by verdict head key }
+    ReviewComment { body } else { path line side }
+    ThreadReply { text } else { pull thread resolve key }
+    CheckRun { command why failure } else {
+        id project pull check required head base tree ahead state exit_code queued_at began_at ended_at tries same_as
+        log
+    }
+    FailureReport { signature step excerpt items } else { count }
+    FailureItem { name message path } else { kind line }
+    MovedBase { what detail } else { from to at_work }
 }
 
 impl MaskTexts for BaseView {
@@ -397,14 +211,6 @@ impl MaskTexts for BaseView {
         let BaseView { tip: _, held, programs } = self;
         held.each(pass);
         programs.iter_mut().for_each(|(_, program)| pass(program));
-    }
-}
-
-impl MaskTexts for MovedBase {
-    fn each(&mut self, pass: &mut dyn FnMut(&mut String)) {
-        let MovedBase { what, from: _, to: _, at_work: _, detail } = self;
-        pass(what);
-        pass(detail);
     }
 }
 
