@@ -9,6 +9,7 @@ mod closed;
 pub mod descriptors;
 mod end;
 mod keep;
+mod piped;
 #[cfg(target_os = "linux")]
 pub mod procfs;
 mod redact;
@@ -18,5 +19,6 @@ pub use end::{CommandGuard, Mark};
 #[cfg(target_os = "linux")]
 pub use keep::run as keep;
 pub use keep::{Keeper, Kept, Order};
+pub use piped::PipedCommand;
 pub use redact::known as secrets;
 pub use redact::{Redactor, Secrets};

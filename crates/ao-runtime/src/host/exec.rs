@@ -4,22 +4,19 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ao_ports::environment::{self, EXEC, ProgramVariables};
 use ao_ports::secret::secrets_in;
 use ao_ports::{ExecEnd, ExecOrder, ExecOutcome, RuntimeError};
-use ao_process::{Keeper, Kept, Mark, Order, secrets};
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
+use ao_process::{Keeper, Mark, secrets};
 use tokio::time::timeout;
 
 /// Bytes of output that are returned.
 const TAIL: usize = 64 * 1024;
 /// Time to wait for the last output, once everything that could write it has ended.
-const DRAIN: Duration = Duration::from_millis(250);
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// Runs a command to its end, and ends everything that it has started.
 pub(crate) async fn exec(
@@ -37,27 +34,22 @@ pub(crate) async fn exec(
     let failed = |err: io::Error| {
         RuntimeError::Failed(format!("`{}` could not be run: {err}", shell.to_string_lossy()))
     };
-    // One pipe for both streams, so that errors appear where they happened.
-    let (output, input) = io::pipe().map_err(failed)?;
-    let wanted = Order {
-        shell: &shell,
-        command: &order.command,
-        folder,
-        environment: &environment,
-        input: false,
-        out: input.try_clone().map_err(failed)?.into(),
-        err: input.into(),
-    };
-    let mut child = keeper.spawn(wanted).await.map_err(failed)?;
-    let guard = Mark::new(&[(EXEC, id.as_bytes())], grace).guard(child.id());
-    let mut output = Receiver::from_owned_fd(output.into()).map_err(failed)?;
+    let mut command =
+        keeper.spawn_piped(&shell, &order.command, folder, &environment).await.map_err(failed)?;
+    let guard = Mark::new(&[(EXEC, id.as_bytes())], grace).guard(command.child.id());
     let mut tail = VecDeque::new();
-    let ended = timeout(order.timeout, follow(&mut child, &mut output, &mut tail)).await;
+    let mut keep = |part: &[u8]| {
+        tail.extend(part);
+        let surplus = tail.len().saturating_sub(TAIL);
+        tail.drain(..surplus);
+        Ok(())
+    };
+    let ended = timeout(order.timeout, command.follow(&mut keep)).await;
     guard.end().await.map_err(failed)?;
-    // What still holds the pipe is none of the command's processes.
-    let _ = timeout(DRAIN, read_on(&mut output, &mut tail)).await;
+    // Of what was ended. A process that still holds the pipe is none of the command's.
+    let _ = timeout(LAST_OUTPUT, command.follow(&mut keep)).await;
     let end = match ended {
-        Ok(status) => ExecEnd::Exited { code: status.map_err(failed)?.code() },
+        Ok(status) => ExecEnd::Exited { code: status.map_err(failed)?.0.code() },
         Err(_) => ExecEnd::TimedOut,
     };
     let text = String::from_utf8_lossy(tail.make_contiguous()).into_owned();
@@ -92,26 +84,4 @@ fn unique() -> String {
 fn shell() -> OsString {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into())
-}
-
-/// Reads the output until the shell has ended. A server that it leaves behind may hold the pipe open forever.
-async fn follow(child: &mut Kept, output: &mut Receiver, tail: &mut VecDeque<u8>) -> io::Result<ExitStatus> {
-    let ended = tokio::select! {
-        status = child.wait() => Some(status),
-        () = read_on(output, tail) => None,
-    };
-    match ended {
-        Some(status) => status,
-        None => child.wait().await,
-    }
-}
-
-/// Reads to the end of the output, and keeps the end of it. Cancel-safe.
-async fn read_on(output: &mut Receiver, tail: &mut VecDeque<u8>) {
-    let mut buffer = vec![0; 16 * 1024];
-    while let Ok(count @ 1..) = output.read(&mut buffer).await {
-        tail.extend(&buffer[..count]);
-        let surplus = tail.len().saturating_sub(TAIL);
-        tail.drain(..surplus);
-    }
 }

@@ -5,18 +5,13 @@ use std::process::ExitStatus;
 use std::time::Duration;
 use std::{fmt, io};
 
-use ao_process::{CommandGuard, Keeper, Kept, Mark};
+use ao_process::{CommandGuard, Keeper, Mark};
 use camino::Utf8Path;
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::log::RunLog;
 
-/// Time to wait for the output to close after the shell has ended. The output of the shell itself is in the pipe by
-/// then; this is for its background processes.
-const DRAIN: Duration = Duration::from_millis(250);
 /// Cap for time limits: larger ones overflow the clock.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -63,13 +58,15 @@ pub(super) async fn run(
     log: &RunLog,
     cancelled: &CancellationToken,
 ) -> io::Result<(CommandEnd, Option<CommandGuard>)> {
-    let (mut child, mut output) = spawn(&order).await?;
-    let guard = order.mark.guard(child.id());
+    let shell = order.shell.as_std_path().as_os_str();
+    let folder = order.folder.as_std_path();
+    let mut command = order.keeper.spawn_piped(shell, order.command, folder, &order.environment).await?;
+    let guard = order.mark.guard(command.child.id());
     let end = tokio::select! {
-        followed = timeout(order.timeout.min(YEAR), follow(&mut child, &mut output, log)) => match followed {
+        followed = timeout(order.timeout.min(YEAR), command.follow(|part| log.write(part))) => match followed {
             Ok(followed) => {
                 let (status, open) = followed?;
-                return Ok((CommandEnd::Exited(status), match child.has_left() {
+                return Ok((CommandEnd::Exited(status), match command.child.has_left() {
                     Some(false) if !open => {
                         guard.release();
                         None
@@ -86,57 +83,13 @@ pub(super) async fn run(
         () = cancelled.cancelled() => CommandEnd::Cancelled,
     };
     // Keep reading its output meanwhile: a process that is blocked on a full pipe does not react to a signal.
-    let last = timeout(order.grace + Duration::from_secs(3), follow(&mut child, &mut output, log));
+    let last = timeout(order.grace + Duration::from_secs(3), command.follow(|part| log.write(part)));
     let (ended, last) = tokio::join!(guard.end(), last);
     ended?;
     if let Ok(last) = last {
         last?;
     }
     Ok((end, None))
-}
-
-async fn spawn(order: &CommandSpec<'_>) -> io::Result<(Kept, Receiver)> {
-    // One pipe for both, so that errors appear where they happened.
-    let (output, input) = io::pipe()?;
-    let kept = ao_process::Order {
-        shell: order.shell.as_std_path().as_os_str(),
-        command: order.command,
-        folder: order.folder.as_std_path(),
-        environment: &order.environment,
-        input: false,
-        out: input.try_clone()?.into(),
-        err: input.into(),
-    };
-    Ok((order.keeper.spawn(kept).await?, Receiver::from_owned_fd(output.into())?))
-}
-
-/// Logs the output until the shell has ended. Returns true beside the status if another process still holds the
-/// output.
-async fn follow(child: &mut Kept, output: &mut Receiver, log: &RunLog) -> io::Result<(ExitStatus, bool)> {
-    let mut buffer = vec![0; 64 << 10];
-    let mut open = true;
-    let status = loop {
-        tokio::select! {
-            status = child.wait() => break status?,
-            read = output.read(&mut buffer), if open => {
-                let read = read?;
-                log.write(&buffer[..read])?;
-                open = read > 0;
-            }
-        }
-    };
-    let rest = async {
-        while open {
-            let read = output.read(&mut buffer).await?;
-            log.write(&buffer[..read])?;
-            open = read > 0;
-        }
-        Ok::<(), io::Error>(())
-    };
-    match timeout(DRAIN, rest).await {
-        Ok(drained) => drained.map(|()| (status, false)),
-        Err(_) => Ok((status, true)),
-    }
 }
 
 #[cfg(test)]

@@ -303,6 +303,7 @@ fn queue(word: &str, it: EventFields<'_>) -> Option<String> {
         "voided" => it.because(&format!("the test of {pull} is stale")),
         "try_failed" => it.because(&format!("{pull} could not be tested or merged; retrying")),
         "in_the_way" => it.because(&format!("{pull} cannot be merged yet")),
+        "test_resumed" => format!("{pull} is being tested again"),
         "split" => it.because(&format!("{} are tested separately", it.text("pulls"))),
         "paused" => it.because("the merge queue is paused"),
         "resumed" => "the merge queue is resumed".into(),
