@@ -2,7 +2,7 @@
 
 use ao_core::Commit;
 use ao_core::pull::Mergeable;
-use ao_git::GitError;
+use ao_git::{Git, GitError};
 use tracing::warn;
 
 use super::record::PullRecord;
@@ -103,7 +103,18 @@ impl LocalRepository {
             "--allow-unrelated-histories",
         ];
         let git = self.git.isolated(self.common_dir.as_std_path(), base.as_str()).await?;
-        let merged = parse(&git.read_with(&args, &input).await?);
+        let output = match git.read_with(&args, &input).await {
+            // Git before 2.40 finds the fork point itself and rejects one that it is given.
+            Err(err) if err.stderr().contains("malformed input line") => {
+                let mut input = String::new();
+                for pair in pairs {
+                    input += &forked(&git, pair).await?.line();
+                }
+                git.read_with(&args, &input).await?
+            }
+            output => output?,
+        };
+        let merged = parse(&output);
         match merged.len() == pairs.len() {
             true => Ok(merged),
             false => Err(GitError::Failed {
@@ -113,6 +124,21 @@ impl LocalRepository {
             }),
         }
     }
+}
+
+/// Makes commits with the same trees, whose fork point git finds.
+async fn forked(git: &Git, pair: &CommitPair) -> Result<CommitPair, GitError> {
+    let Some(fork) = &pair.fork else { return Ok(pair.clone()) };
+    let commit = async |of: &Commit, parent: Option<&Commit>| {
+        let tree = format!("{of}^{{tree}}");
+        let mut args = vec!["-c", "user.name=ao", "-c", "user.email=ao@localhost"];
+        args.extend(["commit-tree", "--no-gpg-sign", "-m", "fork", &tree]);
+        args.extend(parent.iter().flat_map(|parent| ["-p", parent.as_str()]));
+        git.write(&args).await.map(|made| Commit::new(&made))
+    };
+    let fork = commit(fork, None).await?;
+    let (base, head) = (commit(&pair.base, Some(&fork)).await?, commit(&pair.head, Some(&fork)).await?);
+    Ok(CommitPair { base, head, fork: None })
 }
 
 /// Parses the merges: each is `1` or `0`, its tree, the files in conflict, and an empty field, each ended by a zero
@@ -136,6 +162,30 @@ fn parse(output: &str) -> Vec<TreeMerge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Git before 2.40 takes no fork point, so it has to find ours.
+    #[tokio::test]
+    async fn a_fork_point_is_found_in_commits_that_were_made_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::plain(dir.path());
+        git.write(&["init", "--quiet"]).await.unwrap();
+        let mut commits = vec![];
+        for text in ["fork", "base", "head"] {
+            let blob = git.write_with(&["hash-object", "-w", "--stdin"], Some(text)).await.unwrap();
+            let line = format!("100644 blob {blob}\tf\n");
+            let tree = git.write_with(&["mktree"], Some(&line)).await.unwrap();
+            let who = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"];
+            let args = [&who[..], &["commit-tree", "-m", text, &tree]].concat();
+            commits.push(Commit::new(&git.write(&args).await.unwrap()));
+        }
+        let [fork, base, head] = &commits[..] else { unreachable!() };
+        let pair = CommitPair { base: base.clone(), head: head.clone(), fork: Some(fork.clone()) };
+        let made = forked(&git, &pair).await.unwrap();
+        let found = git.read(&["merge-base", made.base.as_str(), made.head.as_str()]).await.unwrap();
+        for (made, wanted) in [(&Commit::new(found.trim()), fork), (&made.base, base), (&made.head, head)] {
+            git.read(&["diff-tree", "--quiet", made.as_str(), wanted.as_str()]).await.unwrap();
+        }
+    }
 
     #[test]
     fn several_merges_are_parsed_from_one_output() {
