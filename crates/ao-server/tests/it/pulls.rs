@@ -244,8 +244,9 @@ async fn what_cannot_be_done_to_a_pull_request_is_refused_with_a_word() {
         (TrackerError::refused("no"), "422 refused"),
         (TrackerError::Unsupported { what: "that".into() }, "501 unsupported"),
         (TrackerError::Denied { what: "it".into() }, "403 forge-denied"),
-        (TrackerError::Limited { after: Duration::from_secs(3000) }, "429 forge-limited"),
         (TrackerError::Failed("broken".into()), "502 forge-failed"),
+        // The last one: nothing is asked of a forge that is limited.
+        (TrackerError::Limited { after: Duration::from_secs(3000) }, "429 forge-limited"),
     ] {
         house.forge.lock().failing = Some(err);
         let answer = get(&format!("{at}/diff")).owner().to(&app).await;
