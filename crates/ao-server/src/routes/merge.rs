@@ -262,9 +262,9 @@ fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<String>) -> Fail
     let title = format!("{id} is not merged: {}", what.join("; "));
     let mut problem = Problem::new(409, "not-mergeable", title);
     if found.iter().all(|blocker| blocker.yields) {
-        problem = problem.hint("`--anyway` merges it in spite of checks, reviews and policy");
+        problem = problem.hint(format!("`ao pr merge {id} --anyway` ignores checks, reviews and policy"));
     } else {
-        problem = problem.hint(format!("`ao pr show {id}` tells where it stands"));
+        problem = problem.hint(format!("`ao pr show {id}` shows its state"));
     }
     problem.blockers = what;
     problem.detail = output;

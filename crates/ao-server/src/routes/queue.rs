@@ -107,7 +107,7 @@ async fn say(app: &App, id: &PullId, input: QueueInput) -> Reply<MergeQueue> {
     ask(app, &id.project, input).await.map_err(|Failure(problem)| {
         let problem = match problem.word() {
             "invalid" => Problem::new(409, "not-queued", problem.title.clone())
-                .hint(format!("`ao pr show {id}` tells where it stands, `ao queue` what is queued")),
+                .hint(format!("`ao policy explain {id}` lists what is missing, `ao queue` what is queued")),
             _ => *problem,
         };
         problem.into()

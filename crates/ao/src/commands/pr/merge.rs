@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr merge 7 --squash --delete-branch
   ao pr merge 7 --head 4f1c2d3 --rebase
   ao pr merge 7 --queue    when its turn comes
-  ao pr merge 7 --anyway   although a check failed or changes were requested")]
+  ao pr merge 7 --anyway   in spite of checks, reviews and policy")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: PullArg,
@@ -47,14 +47,15 @@ pub(crate) struct Args {
     /// Delete its branch afterwards
     #[arg(long, short)]
     delete_branch: bool,
-    /// Keep its branch, even if the configuration deletes merged branches
+    /// Keep its branch, even if the configuration deletes merged branches. The branch of a session is deleted with its
+    /// workspace
     #[arg(long, conflicts_with = "delete_branch")]
     keep_branch: bool,
-    /// Merge even if a required check has not passed or changes were requested
+    /// Merge in spite of checks, reviews and policy
     #[arg(long)]
     anyway: bool,
-    /// Add it to the merge queue: it lands when its turn comes and it is green [default if `mergeQueue` is
-    /// configured]
+    /// Add it to the merge queue: it lands when its turn comes, it is green and policy allows it [default if
+    /// `mergeQueue` is configured]
     #[arg(long, conflicts_with_all = ["strategy", "delete_branch", "keep_branch", "anyway"])]
     queue: bool,
     /// Merge it at once, ahead of the merge queue
@@ -98,7 +99,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             show::plain(commit),
             show::plain(&pull.title)
         ))?;
-        if let Some(why) = &done.branch_left {
+        if let (Some(_), Some(session)) = (&done.branch_left, &pull.session) {
+            let (branch, session) = (show::plain(&pull.head_branch), show::plain(session));
+            ui::note(format_args!("its branch {branch} is deleted with the workspace of {session}"));
+        } else if let Some(why) = &done.branch_left {
             ui::note(format_args!(
                 "its branch {} is left: {}",
                 show::plain(&pull.head_branch),
