@@ -358,8 +358,8 @@ impl ProjectLooks {
                 self.asked.answered(&hint);
                 None
             }
-            Err(LookError::Service(ServiceError::Limited { after })) => {
-                self.asked.again(hint, Some(*after));
+            Err(LookError::Service(err)) if let Some(after) = err.limited_for() => {
+                self.asked.again(hint, Some(after));
                 None
             }
             Err(err) => {
