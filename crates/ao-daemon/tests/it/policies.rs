@@ -1,5 +1,6 @@
 //! Policies, read from the base branches.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,8 +10,9 @@ use ao_core::{Commit, Input, ProjectId, PullId};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::daemon::DaemonOptions;
-use ao_ports::{BaseView, EventStore, NewPull, NewRecord, Record, Scm, ScmError, Seq, Snapshot, StoreError};
+use ao_ports::{BaseView, EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 use ao_store::Store;
+use ao_testkit::StaticForge;
 use async_trait::async_trait;
 use camino::Utf8Path;
 
@@ -75,39 +77,6 @@ async fn landings_are_followed_again_after_the_log_could_not_be_read() {
     daemon.stop().await.unwrap();
 }
 
-/// A forge with a policy on its base.
-struct Ruled;
-
-#[async_trait]
-impl Scm for Ruled {
-    async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
-        Err(ScmError::unsupported("opening pull requests"))
-    }
-
-    async fn pulls(&self, _: &[PullId]) -> Result<Vec<(PullId, ao_core::pull::PullFacts)>, ScmError> {
-        Ok(vec![])
-    }
-
-    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
-        Ok(vec![])
-    }
-
-    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
-        Ok(BaseView { tip: Some(Commit::new("c1")), ..BaseView::default() })
-    }
-
-    async fn file_at(
-        &self,
-        _: &ProjectId,
-        commit: &Commit,
-        path: &str,
-        _: usize,
-    ) -> Result<Option<Vec<u8>>, ScmError> {
-        assert_eq!((commit.as_str(), path), ("c1", ".ao/policy.yaml"));
-        Ok(Some(b"approvals: 2\n".to_vec()))
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_at_an_embedded_forge_is_read_with_its_pull_requests() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +85,9 @@ async fn the_policy_at_an_embedded_forge_is_read_with_its_pull_requests() {
         background: false,
         ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
     };
-    options.scms.insert(app.clone(), Arc::new(Ruled));
+    let base = BaseView { tip: Some(Commit::new("c1")), ..BaseView::default() };
+    let files = BTreeMap::from([(".ao/policy.yaml".to_owned(), b"approvals: 2\n".to_vec())]);
+    options.scms.insert(app.clone(), Arc::new(StaticForge { base, files, facts: None }));
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
     let config =
         ProjectConfig { path: "/src/app".into(), default_branch: "main".into(), ..ProjectConfig::default() };

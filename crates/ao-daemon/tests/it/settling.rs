@@ -4,72 +4,19 @@ use std::future::ready;
 use std::sync::Arc;
 
 use ao_config::{Env, Places};
-use ao_core::job::{Job, JobOrder, JobOutcome, Requester};
-use ao_core::pull::{AuthorFacts, AuthorStanding, ChangeSize, Mergeable, PullFacts, PullState};
-use ao_core::{Commit, JobId, ProjectId, PullId, TaskId, Timestamp};
+use ao_core::job::{JobOrder, JobOutcome};
+use ao_core::pull::{PullFacts, PullState};
+use ao_core::{Commit, ProjectId, PullId, TaskId};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::config::InForce;
 use ao_daemon::daemon::DaemonOptions;
 use ao_daemon::registry::{Adapter, AdapterMaker, Registry};
-use ao_ports::{BaseView, JobError, JobRunner as _, NewPull, Scm, ScmError};
-use async_trait::async_trait;
+use ao_ports::{JobError, JobRunner as _};
+use ao_testkit::{StaticForge, pull_facts};
 use camino::Utf8Path;
 
-/// A forge on which everything is merged.
-struct Merged;
-
-#[async_trait]
-impl Scm for Merged {
-    async fn open(&self, _: &NewPull) -> Result<PullId, ScmError> {
-        Err(ScmError::unsupported("opening pull requests"))
-    }
-
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
-        let facts = PullFacts {
-            observed_at: Timestamp(1),
-            title: "Greet".into(),
-            url: String::new(),
-            head: Commit::new("h1"),
-            head_branch: "greet".into(),
-            head_repo: None,
-            head_author: None,
-            head_title: None,
-            base_branch: "main".into(),
-            base_remote: None,
-            base: Commit::new("b1"),
-            draft: false,
-            state: PullState::Merged { commit: Commit::new("m1") },
-            author: AuthorFacts { login: "ann".into(), standing: AuthorStanding::Owner },
-            labels: Default::default(),
-            mergeable: Mergeable::Clean,
-            checks: vec![],
-            no_checks: true,
-            reviews: vec![],
-            threads: vec![],
-            size: ChangeSize::default(),
-        };
-        Ok(pulls.iter().map(|pull| (pull.clone(), facts.clone())).collect())
-    }
-
-    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, ScmError> {
-        Ok(vec![])
-    }
-
-    async fn base(&self, _: &ProjectId) -> Result<BaseView, ScmError> {
-        Ok(BaseView::default())
-    }
-
-    async fn file_at(
-        &self,
-        _: &ProjectId,
-        _: &Commit,
-        _: &str,
-        _: usize,
-    ) -> Result<Option<Vec<u8>>, ScmError> {
-        Ok(None)
-    }
-}
+use crate::jobs::job_about;
 
 /// Runs the job that closes an issue after a merge, with this tracker in the configuration.
 async fn settle(tracker: &str) -> Result<JobOutcome, JobError> {
@@ -94,22 +41,15 @@ async fn settle(tracker: &str) -> Result<JobOutcome, JobError> {
         configs: Some(configs),
         ..DaemonOptions::new(data.clone(), "/nonexistent/ao")
     };
-    options.scms.insert(app.clone(), Arc::new(Merged));
+    let state = PullState::Merged { commit: Commit::new("m1") };
+    let facts = PullFacts { state, ..pull_facts("greet") };
+    let merged = StaticForge { facts: Some(facts), ..StaticForge::default() };
+    options.scms.insert(app.clone(), Arc::new(merged));
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();
     let pull = PullId { project: app.clone(), number: 7 };
     let order =
         JobOrder::Settle { pull: pull.clone(), tasks: vec![TaskId { project: app, key: "7".into() }] };
-    let job = Job {
-        id: JobId(1),
-        key: "k".into(),
-        order,
-        requester: Requester::Update(pull),
-        since: Timestamp(0),
-        tries: 0,
-        waits: 0,
-        again_at: None,
-    };
-    let settled = daemon.jobs.run(&job).await;
+    let settled = daemon.jobs.run(&job_about(pull, order)).await;
     daemon.stop().await.unwrap();
     settled
 }
