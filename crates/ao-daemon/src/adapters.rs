@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
-use ao_agent::{AgentPlaces, CommandAgent, Ground};
+use ao_agent::{AgentPlaces, Ground};
 use ao_engine::AdapterSet;
 use ao_ports::{Agent, Clock, Notifier, Runtimes, Workspace};
 use camino::Utf8PathBuf;
@@ -66,10 +66,10 @@ impl DaemonAdapters {
             let name = options.name.clone();
             let agent = match plugged.agents.get(&name) {
                 Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
-                _ => Arc::new(
-                    CommandAgent::new(options.clone(), self.deps.ground(&name))
-                        .map_err(DaemonError::config)?,
-                ),
+                _ => self
+                    .registry
+                    .agent(options.clone(), self.deps.ground(&name))
+                    .map_err(DaemonError::config)?,
             };
             agents.insert(name, (Some(options), agent));
         }

@@ -9,13 +9,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use ao_agent::Options;
+use ao_agent::{CommandAgent, Ground, Options, OptionsError};
 use ao_config::catalog::{PluginCatalog, PluginInfo, PluginOptions, PluginSlot, ServiceFacts};
 use ao_config::shape::Plugin;
 use ao_core::ProjectId;
 use ao_git::Queues;
 use ao_notifier::{Channel, ChannelError, ChannelPlugin, Page};
-use ao_ports::{Clock, Notifier, Runtime, RuntimeAbilities, Scm, Tracker, Workspace};
+use ao_ports::{Agent, Clock, Notifier, Runtime, RuntimeAbilities, Scm, Tracker, Workspace};
 use ao_process::Keeper;
 use ao_runtime::tmux::{self, Tmux};
 use ao_runtime::{Families, Processes, Shim};
@@ -62,8 +62,8 @@ pub struct Adapter {
 pub enum AdapterMaker {
     Runtime(RuntimeAbilities, HostMaker<dyn Runtime>),
     Workspace(HostMaker<dyn Workspace>),
-    /// Agents are programs, described by manifests.
-    Agent(Box<Options>),
+    /// The manifest of the program, and the constructor of the adapter that drives it.
+    Agent(Box<Options>, AgentMaker),
     Tracker(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Tracker> + Send + Sync>),
     Scm(Arc<dyn Fn(ProjectDeps) -> ProjectAdapter<dyn Scm> + Send + Sync>),
     Notifier(ChannelMaker),
@@ -71,6 +71,8 @@ pub enum AdapterMaker {
 
 /// Makes an adapter that the whole daemon uses.
 pub type HostMaker<T> = Arc<dyn Fn(&HostDeps) -> Arc<T> + Send + Sync>;
+/// Makes an agent of a manifest, which a configuration may have changed.
+pub type AgentMaker = fn(Options, Ground) -> Result<Arc<dyn Agent>, OptionsError>;
 /// Opens a channel.
 pub type ChannelMaker = Arc<dyn Fn(&ChannelDeps<'_>) -> Result<OpenChannel, ChannelError> + Send + Sync>;
 /// An adapter of one project that is being made, or the reason why that is not possible.
@@ -178,10 +180,20 @@ impl Registry {
     /// Returns the manifests of the agents, by their names.
     pub fn agents(&self) -> AgentsByName {
         let manifests = self.made(|maker, _| match maker {
-            AdapterMaker::Agent(manifest) => Some((**manifest).clone()),
+            AdapterMaker::Agent(manifest, _) => Some((**manifest).clone()),
             _ => None,
         });
         manifests.collect()
+    }
+
+    /// Makes the agent of a manifest. One that only the configuration has is a program like any other.
+    pub(crate) fn agent(&self, manifest: Options, ground: Ground) -> Result<Arc<dyn Agent>, OptionsError> {
+        let own = |adapter: &Adapter| match adapter.maker {
+            AdapterMaker::Agent(_, make) if adapter.info.name == manifest.name => Some(make),
+            _ => None,
+        };
+        let make = self.adapters.iter().find_map(own).unwrap_or(command_agent);
+        make(manifest, ground)
     }
 
     /// Returns the abilities of a runtime, if there is one of that name.
@@ -254,7 +266,7 @@ impl Adapter {
         let slot = match &maker {
             AdapterMaker::Runtime(..) => PluginSlot::Runtime,
             AdapterMaker::Workspace(_) => PluginSlot::Workspace,
-            AdapterMaker::Agent(_) => PluginSlot::Agent,
+            AdapterMaker::Agent(..) => PluginSlot::Agent,
             AdapterMaker::Tracker(_) => PluginSlot::Tracker,
             AdapterMaker::Scm(_) => PluginSlot::Scm,
             AdapterMaker::Notifier(_) => PluginSlot::Notifier,
@@ -262,10 +274,11 @@ impl Adapter {
         Adapter { info: PluginInfo::new(slot, name, about), maker }
     }
 
+    /// Describes an agent by its manifest, which [`CommandAgent`] drives.
     pub fn agent(manifest: Options) -> Adapter {
         let Options { name, program, install, .. } = &manifest;
         let install = install.clone().unwrap_or_else(|| format!("install `{program}`"));
-        let maker = AdapterMaker::Agent(Box::new(manifest.clone()));
+        let maker = AdapterMaker::Agent(Box::new(manifest.clone()), command_agent);
         let mut adapter = Adapter::new(name, &format!("runs `{program}`"), maker).needs(program);
         adapter.info.install = Some(install);
         adapter
@@ -338,6 +351,10 @@ fn workspace_options(HostDeps { data_dir, keeper, queues, .. }: &HostDeps) -> ao
         queues: queues.clone(),
         ..ao_workspace::Options::default()
     }
+}
+
+fn command_agent(manifest: Options, ground: Ground) -> Result<Arc<dyn Agent>, OptionsError> {
+    Ok(Arc::new(CommandAgent::new(manifest, ground)?))
 }
 
 fn local_tracker(

@@ -11,7 +11,7 @@ use ao_api::Problem;
 use ao_api::client::ClientError;
 use ao_core::text::sanitise;
 use ao_daemon::{DaemonError, ErrorKind};
-use ao_engine::{AskError, EngineError};
+use ao_engine::AskError;
 use ao_ports::StoreError;
 use ao_store::ExportError;
 use camino::Utf8PathBuf;
@@ -319,15 +319,6 @@ impl From<ExportError> for CommandError {
         match err {
             ExportError::Store(err) => err.into(),
             ExportError::Write(err) => err.into(),
-        }
-    }
-}
-
-impl From<EngineError> for CommandError {
-    fn from(err: EngineError) -> CommandError {
-        match err {
-            EngineError::Store(err) => err.into(),
-            other => CommandError::environment(other),
         }
     }
 }
