@@ -18,6 +18,7 @@
 //! [`installation`], the real program in a home of its own.
 
 pub mod contract;
+mod failing_reads;
 mod fakes;
 mod faults;
 pub mod installation;
@@ -37,6 +38,7 @@ mod universe;
 mod watch;
 mod world;
 
+pub use failing_reads::FailingReads;
 pub use fakes::{
     ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, SimPortBench, WallClock,
 };

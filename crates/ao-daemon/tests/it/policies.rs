@@ -10,50 +10,14 @@ use ao_core::{Commit, Input, ProjectId, PullId};
 use ao_daemon::Daemon;
 use ao_daemon::clock::SystemClock;
 use ao_daemon::daemon::DaemonOptions;
-use ao_ports::{BaseView, EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
-use ao_store::Store;
-use ao_testkit::StaticForge;
-use async_trait::async_trait;
+use ao_ports::BaseView;
+use ao_testkit::{FailingReads, StaticForge};
 use camino::Utf8Path;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A log that cannot be read for some time, once the engine has its state.
-struct Unreadable {
-    store: Store,
-    /// The reads that were tried since then.
-    reads: Arc<AtomicUsize>,
-}
-
 /// The reads of a start, and those after them that fail.
 const FAILING: std::ops::Range<usize> = 1..4;
-
-#[async_trait]
-impl EventStore for Unreadable {
-    async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
-        self.store.append(records, after).await
-    }
-
-    async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
-        if FAILING.contains(&self.reads.fetch_add(1, Ordering::SeqCst)) {
-            let (path, detail) = ("ao.db".into(), "the disk does not answer".into());
-            return Err(StoreError::Damaged { path, detail });
-        }
-        self.store.read(after, limit).await
-    }
-
-    async fn last_seq(&self) -> Result<Seq, StoreError> {
-        self.store.last_seq().await
-    }
-
-    async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
-        self.store.latest_snapshot().await
-    }
-
-    async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.store.save_snapshot(snapshot).await
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn landings_are_followed_again_after_the_log_could_not_be_read() {
@@ -62,7 +26,10 @@ async fn landings_are_followed_again_after_the_log_could_not_be_read() {
     let counted = reads.clone();
     let options = DaemonOptions {
         background: false,
-        log: Some(Box::new(move |store| Arc::new(Unreadable { store, reads: counted }))),
+        log: Some(Box::new(move |store| {
+            let fails = Box::new(move || FAILING.contains(&counted.fetch_add(1, Ordering::SeqCst)));
+            Arc::new(FailingReads { store: Arc::new(store), fails })
+        })),
         ..DaemonOptions::new(Utf8Path::from_path(folder.path()).unwrap(), "/nonexistent/ao")
     };
     let daemon = Daemon::start(options, Arc::new(SystemClock)).await.unwrap();

@@ -221,13 +221,13 @@ async fn a_viewer_that_reads_nothing_is_let_go_and_nothing_is_kept_for_it() {
 async fn a_log_that_could_not_be_read_for_a_while_ends_no_stream() {
     let house = House::new().await;
     let id = house.spawn("one").await;
-    house.shaky.unreadable.store(true, Ordering::SeqCst);
+    house.read_faults.unreadable.store(true, Ordering::SeqCst);
     let app = house.app().await;
     let mut reader = Reader::open(&app, get("/api/events").owner()).await;
-    until("somebody has tried in vain", async || house.shaky.refused.load(Ordering::SeqCst) > 0).await;
+    until("a read has failed", async || house.read_faults.refused.load(Ordering::SeqCst) > 0).await;
     let last = house.seq().await + 3;
     house.happen(id, 3).await;
-    house.shaky.unreadable.store(false, Ordering::SeqCst);
+    house.read_faults.unreadable.store(false, Ordering::SeqCst);
     assert_eq!(reader.up_to(last).await, [last - 2, last - 1, last]);
     house.end().await;
 }

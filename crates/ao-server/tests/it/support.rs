@@ -24,12 +24,11 @@ use ao_daemon::config::InForce;
 use ao_daemon::registry::{Adapter, AdapterMaker, HostDeps, Registry};
 use ao_engine::{CoreRules, EngineRules, Handle};
 use ao_ports::{
-    CensusEntry, Clock, Descent, EndOrder, EventStore, Frame, Lineage, NewRecord, OutputPart, Record,
-    Runtime, RuntimeAbilities, RuntimeError, Screen, Seq, Snapshot, StartSpec, StoreError, TerminalView,
-    ViewOptions, WriteOrder, WriteOutcome,
+    CensusEntry, Clock, Descent, EndOrder, Frame, Lineage, OutputPart, Runtime, RuntimeAbilities,
+    RuntimeError, Screen, StartSpec, TerminalView, ViewOptions, WriteOrder, WriteOutcome,
 };
 use ao_server::{App, Auth, Bind, Limits, Listener, Options, Parts, Peer, Running, app, serve};
-use ao_testkit::WallClock;
+use ao_testkit::{FailingReads, WallClock};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -60,38 +59,19 @@ impl EngineRules for Still {
     }
 }
 
-pub(crate) struct Shaky {
-    store: ao_store::Store,
+/// The state of an event log that a test makes unreadable.
+#[derive(Default)]
+pub(crate) struct ReadFaults {
     pub(crate) unreadable: AtomicBool,
-    /// How often somebody has tried in vain.
+    /// The number of reads that failed.
     pub(crate) refused: AtomicU64,
 }
 
-#[async_trait]
-impl EventStore for Shaky {
-    async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
-        self.store.append(records, after).await
-    }
-
-    async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
-        if self.unreadable.load(Ordering::SeqCst) {
-            self.refused.fetch_add(1, Ordering::SeqCst);
-            let (path, detail) = ("ao.db".into(), "the disk does not answer".into());
-            return Err(StoreError::Damaged { path, detail });
-        }
-        self.store.read(after, limit).await
-    }
-
-    async fn last_seq(&self) -> Result<Seq, StoreError> {
-        self.store.last_seq().await
-    }
-
-    async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
-        self.store.latest_snapshot().await
-    }
-
-    async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.store.save_snapshot(snapshot).await
+impl ReadFaults {
+    fn next_fails(&self) -> bool {
+        let fails = self.unreadable.load(Ordering::SeqCst);
+        self.refused.fetch_add(fails.into(), Ordering::SeqCst);
+        fails
     }
 }
 
@@ -211,7 +191,7 @@ pub(crate) struct House {
     pub(crate) daemon: Arc<Daemon>,
     pub(crate) handle: Handle,
     pub(crate) store: ao_store::Store,
-    pub(crate) shaky: Arc<Shaky>,
+    pub(crate) read_faults: Arc<ReadFaults>,
     pub(crate) clock: Arc<WallClock>,
     pub(crate) forge: Arc<Forge>,
     pub(crate) stage: Arc<Stage>,
@@ -246,12 +226,10 @@ impl House {
         options.configs = Some(configs);
         options.rules = rules.clone();
         options.background = false;
-        let (given, take) = std::sync::mpsc::channel();
+        let read_faults = Arc::<ReadFaults>::default();
+        let faults = read_faults.clone();
         options.log = Some(Box::new(move |store| {
-            let (unreadable, refused) = (AtomicBool::new(false), AtomicU64::new(0));
-            let shaky = Arc::new(Shaky { store, unreadable, refused });
-            given.send(shaky.clone()).unwrap();
-            shaky
+            Arc::new(FailingReads { store: Arc::new(store), fails: Box::new(move || faults.next_fails()) })
         }));
         let clock = Arc::new(WallClock::default());
         let daemon = Arc::new(Daemon::start(options, clock.clone()).await.unwrap());
@@ -260,7 +238,7 @@ impl House {
             folder,
             handle: daemon.handle.clone(),
             store: daemon.store.clone(),
-            shaky: take.recv().unwrap(),
+            read_faults,
             daemon,
             clock,
             forge,
