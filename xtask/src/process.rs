@@ -33,6 +33,16 @@ pub(crate) fn target() -> PathBuf {
 pub(crate) fn cargo(line: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(root());
+    // Cargo describes xtask in these variables. Build scripts that read them would run again, and all that depends on
+    // them, whenever `cargo xtask` follows a plain `cargo`.
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
