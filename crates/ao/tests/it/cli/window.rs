@@ -1,8 +1,8 @@
 //! A program at a terminal of its own, and the keys of a person.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::num::NonZero;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -14,6 +14,8 @@ pub(crate) struct Window {
     child: Box<dyn Child + Send + Sync>,
     keys: Box<dyn Write + Send>,
     shown: Arc<(Mutex<vt100::Parser>, Condvar)>,
+    /// The reason why the output ended, once it has.
+    end: Arc<OnceLock<String>>,
     _master: Box<dyn MasterPty + Send>,
 }
 
@@ -26,14 +28,24 @@ impl Window {
         let shown = Arc::new((Mutex::new(vt100::Parser::new(rows, columns, 0)), Condvar::new()));
         let mut output = pair.master.try_clone_reader().unwrap();
         let screen = shown.clone();
+        let end = Arc::new(OnceLock::new());
+        let ended = end.clone();
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            while let Ok(read @ 1..) = output.read(&mut bytes) {
-                screen.0.lock().unwrap().process(&bytes[..read]);
-                screen.1.notify_all();
-            }
+            let end = loop {
+                match output.read(&mut bytes) {
+                    Ok(0) => break "its output ended".to_owned(),
+                    Ok(read) => {
+                        screen.0.lock().unwrap().process(&bytes[..read]);
+                        screen.1.notify_all();
+                    }
+                    Err(err) if err.kind() == ErrorKind::Interrupted => {}
+                    Err(err) => break format!("its output ended: {err}"),
+                }
+            };
+            let _ = ended.set(end);
         });
-        Window { child, keys: pair.master.take_writer().unwrap(), shown, _master: pair.master }
+        Window { child, keys: pair.master.take_writer().unwrap(), shown, end, _master: pair.master }
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
@@ -52,7 +64,8 @@ impl Window {
                 return text;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the screen stays at:\n{text}");
+            let end = self.end.get().map_or("it is still being read", String::as_str);
+            assert!(!left.is_zero(), "the screen stays at ({end}):\n{text}");
             parser = changed.wait_timeout(parser, left).unwrap().0;
         }
     }
