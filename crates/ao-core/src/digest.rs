@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::advise::advise;
-use crate::budget::{UsageTotal, dollars};
+use crate::budget::UsageTotal;
 use crate::incident::IncidentKind;
 use crate::plan::plan;
 use crate::state::State;
@@ -88,10 +88,7 @@ pub fn summary(state: &State, now: Timestamp) -> Option<String> {
 
 fn line(project: &ProjectId, tally: &DailyTally) -> String {
     let DailyTally { merged, stopped, escalated, spent, partly_unknown } = tally;
-    let cost = match spent.micros {
-        Some(_) if *partly_unknown => format!("at least {}", dollars(spent.micros)),
-        micros => dollars(micros),
-    };
+    let cost = spent.cost(*partly_unknown);
     let people = match escalated {
         0 => "nobody was needed".into(),
         1 => "a person was needed once".into(),

@@ -1,7 +1,7 @@
 //! Problems of a project or of the whole host: spent budgets, limits of providers, completed work.
 
 use crate::ProjectId;
-use crate::budget::{BudgetCap, BudgetScope, dollars};
+use crate::budget::{BudgetCap, BudgetScope};
 use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
 use crate::project::FinishedWork;
 use crate::session::{HoldKind, Session};
@@ -69,10 +69,7 @@ fn waiting(state: &State, account: &str) -> String {
 
 fn summary(finished: &FinishedWork) -> String {
     let FinishedWork { merged, stopped, spent, partly_unknown } = finished;
-    let cost = match spent.micros {
-        Some(_) if *partly_unknown => format!("at least {}", dollars(spent.micros)),
-        micros => dollars(micros),
-    };
+    let cost = spent.cost(*partly_unknown);
     format!("{merged} merged, {stopped} stopped; turns {}, cost {cost}", spent.turns)
 }
 

@@ -55,6 +55,14 @@ impl UsageTotal {
         }
     }
 
+    /// Formats the cost for people. `partly_unknown` means that some spending was not reported.
+    pub fn cost(&self, partly_unknown: bool) -> String {
+        match self.micros {
+            Some(_) if partly_unknown => format!("at least {}", dollars(self.micros)),
+            micros => dollars(micros),
+        }
+    }
+
     /// Returns the sum of both. An unknown amount counts as zero if the other is known.
     pub fn plus(self, other: UsageTotal) -> UsageTotal {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {

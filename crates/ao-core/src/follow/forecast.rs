@@ -6,7 +6,7 @@ use super::bounded;
 use crate::forecast::{Clash, ClashSide, ClashedFile};
 use crate::input::Input;
 use crate::outside::one_line;
-use crate::session::{MessageKind, NewMessage, Phase, Sender, Session, SessionInput, SessionRole};
+use crate::session::{NewMessage, Phase, Session, SessionInput, SessionRole};
 use crate::state::State;
 use crate::{ProjectId, SessionId, Timestamp};
 
@@ -41,13 +41,7 @@ pub(super) fn follow(
     }
     then.extend(letters.into_iter().map(|(session, others)| Input::Session {
         session,
-        input: SessionInput::Send(NewMessage {
-            from: Sender::Daemon,
-            kind: MessageKind::Text,
-            body: bounded(letter(&others)),
-            interrupt: false,
-            key: Some(format!("forecast {at}")),
-        }),
+        input: SessionInput::Send(NewMessage::of_daemon(bounded(letter(&others)), format!("forecast {at}"))),
     }));
 }
 

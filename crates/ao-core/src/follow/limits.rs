@@ -10,7 +10,7 @@ use crate::fleet::held_by_account;
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::NoticeLevel;
-use crate::session::{HoldKind, MessageKind, NewMessage, Phase, Sender, Session, SessionInput};
+use crate::session::{HoldKind, NewMessage, Phase, Session, SessionInput};
 use crate::state::State;
 
 /// The delay between sessions that resume after a provider's limit, so that they do not hit the next limit together.
@@ -65,6 +65,12 @@ pub(super) fn account(
     then.push_back(Input::Review(Subject::Host));
 }
 
+/// Returns the message to an agent, once per key, that a budget is nearly spent.
+pub(super) fn nearly_spent(which: &str, mark: &str, key: String) -> NewMessage {
+    let text = format!("{which} is nearly spent ({mark}). Commit what you have and sum up what is left.");
+    NewMessage::of_daemon(text, key)
+}
+
 pub(super) fn budget(state: &State, budget: &BudgetScope, event: &BudgetEvent, then: &mut VecDeque<Input>) {
     match event {
         BudgetEvent::Marked { mark } => {
@@ -73,18 +79,11 @@ pub(super) fn budget(state: &State, budget: &BudgetScope, event: &BudgetEvent, t
                 .live_under(budget)
                 .into_iter()
                 .filter(|session| matches!(session.phase, Phase::Running { .. }));
+            let which = capitalised(&format!("{budget:#}"));
+            let message = nearly_spent(&which, mark, format!("mark {budget} {mark}"));
             then.extend(running.map(|session| Input::Session {
                 session: session.id,
-                input: SessionInput::Send(NewMessage {
-                    from: Sender::Daemon,
-                    kind: MessageKind::Text,
-                    body: format!(
-                        "{} is nearly spent ({mark}). Commit what you have and sum up what is left.",
-                        capitalised(&format!("{budget:#}"))
-                    ),
-                    interrupt: false,
-                    key: Some(format!("mark {budget} {mark}")),
-                }),
+                input: SessionInput::Send(message.clone()),
             }));
         }
         BudgetEvent::Capped { why, .. } => {

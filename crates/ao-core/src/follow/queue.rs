@@ -11,7 +11,7 @@ use crate::notice::NoticeLevel;
 use crate::outside::{QuotedKind, fenced, one_line};
 use crate::pull::{Mergeable, Pull, PullFacts, PullInput, PullState, TEXT_LIMIT};
 use crate::queue::{BranchUpdate, QueueEvent, QueueRejection};
-use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
+use crate::session::{NewMessage, SessionInput};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId};
 
@@ -87,13 +87,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &QueueRejection, 
         (Some(owner), QueueRejection::Red { .. } | QueueRejection::Conflict { .. }) => {
             then.push_back(Input::Session {
                 session: owner.id,
-                input: SessionInput::Send(NewMessage {
-                    from: Sender::Daemon,
-                    kind: MessageKind::Text,
-                    body: bounded(text),
-                    interrupt: false,
-                    key: Some(key),
-                }),
+                input: SessionInput::Send(NewMessage::of_daemon(bounded(text), key)),
             });
         }
         _ => then.push_back(Input::notify(NoticeLevel::Action, subject, key, text)),

@@ -11,8 +11,7 @@ use crate::input::Input;
 use crate::notice::NoticeLevel;
 use crate::pull::unclaimed_of;
 use crate::session::{
-    HoldKind, MessageKind, NewMessage, Sender, SessionEvent, SessionInput, SessionOutcome, SessionRole,
-    may_go_on,
+    HoldKind, MessageKind, SessionEvent, SessionInput, SessionOutcome, SessionRole, may_go_on,
 };
 use crate::state::State;
 use crate::{SessionId, Timestamp};
@@ -197,15 +196,9 @@ pub(super) fn follow(
                 .into_iter()
                 .map(|budget| Input::Budget { budget, input: BudgetInput::Count }),
         ),
-        E::BudgetMarked { mark } => tell(SessionInput::Send(NewMessage {
-            from: Sender::Daemon,
-            kind: MessageKind::Text,
-            body: format!(
-                "Your budget is nearly spent ({mark}). Commit what you have and sum up what is left."
-            ),
-            interrupt: false,
-            key: Some(format!("mark {mark}")),
-        })),
+        E::BudgetMarked { mark } => {
+            tell(SessionInput::Send(limits::nearly_spent("Your budget", mark, format!("mark {mark}"))));
+        }
         E::Ended { outcome } => {
             let merged = matches!(outcome, SessionOutcome::Merged { .. }) && state.settings.remove_merged;
             // A reviewer's workspace was only to be read.

@@ -638,16 +638,12 @@ fn stop(state: &State, session: &Session, outcome: SessionOutcome) -> Vec<Sessio
         | Phase::SetupFailed { .. }
         | Phase::Retrying { .. }
         | Phase::Exited { .. }
-        | Phase::Resting { .. }
-            if session.workspace.path().is_some() && !setup_is_empty(state, session) =>
-        {
-            vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
+        | Phase::Resting { .. } => {
+            match session.workspace.path().is_some() && !setup_is_empty(state, session) {
+                true => vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }],
+                false => ended(session, outcome),
+            }
         }
-        Phase::Queued { .. }
-        | Phase::SetupFailed { .. }
-        | Phase::Retrying { .. }
-        | Phase::Exited { .. }
-        | Phase::Resting { .. } => ended(session, outcome),
         Phase::Ended { .. } => vec![],
     }
 }

@@ -45,6 +45,14 @@ pub struct NewMessage {
     pub key: Option<String>,
 }
 
+impl NewMessage {
+    /// Makes a text of the daemon itself, which is sent once per key.
+    pub fn of_daemon(body: impl Into<String>, key: impl Into<String>) -> NewMessage {
+        let (body, key) = (body.into(), Some(key.into()));
+        NewMessage { from: Sender::Daemon, kind: MessageKind::Text, body, interrupt: false, key }
+    }
+}
+
 /// The sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -106,27 +106,20 @@ fn where_it_stands(session: &Session) -> String {
 
 /// Returns the task as the first message of a conversation.
 pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
-    Message {
-        no: session.outbox.message_no(),
-        from: Sender::Daemon,
-        kind: MessageKind::Task,
-        body: match session.pulls.is_empty() {
-            true => session.spec.prompt.clone(),
-            false => where_it_stands(session),
-        },
-        interrupt: false,
-        key: None,
-        queued: now,
-    }
+    let body = match session.pulls.is_empty() {
+        true => session.spec.prompt.clone(),
+        false => where_it_stands(session),
+    };
+    Message { kind: MessageKind::Task, ..daemon_message(session, now, body) }
 }
 
 /// Returns a message of the daemon itself.
-pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> Message {
+pub(super) fn daemon_message(session: &Session, now: Timestamp, body: impl Into<String>) -> Message {
     Message {
         no: session.outbox.message_no(),
         from: Sender::Daemon,
         kind: MessageKind::Text,
-        body: body.to_owned(),
+        body: body.into(),
         interrupt: false,
         key: None,
         queued: now,

@@ -2,7 +2,7 @@
 
 use ao_core::job::JobOutcome;
 use ao_core::pull::PullInput;
-use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
+use ao_core::session::{NewMessage, SessionInput};
 use ao_core::{Input, JobId, ProjectId, PullId, Refusal, SessionId, State};
 use ao_engine::{AskError, Handle};
 use ao_ports::JobError;
@@ -140,14 +140,7 @@ async fn bring(
     if there.has_it && there.live {
         return Ok(done(format!("`{}` is there already", there.name)));
     }
-    let message = NewMessage {
-        from: Sender::Daemon,
-        kind: MessageKind::Text,
-        body: wish.prompt.to_owned(),
-        interrupt: false,
-        key: Some(job.to_string()),
-    };
-    tell(SessionInput::Send(message)).await?;
+    tell(SessionInput::Send(NewMessage::of_daemon(wish.prompt, job.to_string()))).await?;
     let how = if there.live { "is there already, and was told" } else { "was brought back" };
     Ok(done(format!("`{}` {how}", there.name)))
 }
