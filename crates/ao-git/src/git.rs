@@ -355,6 +355,11 @@ impl Git {
         }
     }
 
+    /// Makes the error of a command whose output is not what was expected.
+    pub fn failure(&self, command: impl Into<String>, why: impl Into<String>) -> GitError {
+        GitError::Failed { command: command.into(), dir: self.dir.clone(), stderr: why.into() }
+    }
+
     fn succeeded<S: AsRef<OsStr>>(&self, args: &[S], output: &Output) -> Result<(), GitError> {
         if output.status.success() {
             return Ok(());
@@ -363,7 +368,7 @@ impl Git {
         if stderr.is_empty() {
             stderr = output.status.to_string();
         }
-        Err(GitError::Failed { command: shown(args), dir: self.dir.clone(), stderr })
+        Err(self.failure(shown(args), stderr))
     }
 }
 

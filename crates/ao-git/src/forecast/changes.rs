@@ -90,14 +90,11 @@ pub(super) async fn all(git: &Git, pairs: &[(String, String)]) -> Result<Vec<Bra
     let args = ["diff-tree", "--stdin", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--always"];
     let output = git.read_bytes_with(&args, &input).await?;
     let found = parse(&output);
-    match found.len() == pairs.len() {
-        true => Ok(found),
-        false => Err(GitError::Failed {
-            command: args.join(" "),
-            dir: git.dir().to_owned(),
-            stderr: format!("it listed {} of {} differences", found.len(), pairs.len()),
-        }),
+    if found.len() == pairs.len() {
+        return Ok(found);
     }
+    let why = format!("it listed {} of {} differences", found.len(), pairs.len());
+    Err(git.failure(args.join(" "), why))
 }
 
 /// Parses the output: each difference begins with the commit; then come, for each path, modes, ids and a letter, and

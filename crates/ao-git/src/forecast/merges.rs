@@ -90,14 +90,11 @@ async fn batch(git: &Git, questions: &[MergePair]) -> Result<Vec<MergeResult>, G
     let args = [&settings[..], &["merge-tree", "--write-tree", "--stdin", "-z", "--messages"]].concat();
     let output = git.read_bytes_with(&args, &input).await?;
     let merged = parse(&output);
-    match merged.len() == questions.len() {
-        true => Ok(merged),
-        false => Err(GitError::Failed {
-            command: args.join(" "),
-            dir: git.dir().to_owned(),
-            stderr: format!("it answered {} of {} merges", merged.len(), questions.len()),
-        }),
+    if merged.len() == questions.len() {
+        return Ok(merged);
     }
+    let why = format!("it answered {} of {} merges", merged.len(), questions.len());
+    Err(git.failure(args.join(" "), why))
 }
 
 /// Parses the output: each merge is `1` or `0`, its tree, the versions of files in conflict, an empty field, messages,

@@ -179,11 +179,7 @@ impl Forecast {
     pub async fn explain(&self, git: &Git, a: &str, b: &str) -> Result<Vec<Excerpt>, GitError> {
         let question = merges::MergePair { base: None, a: a.to_owned(), b: b.to_owned() };
         let answer = merges::all(git, a, std::slice::from_ref(&question)).await.pop();
-        let failed = |why: String| GitError::Failed {
-            command: format!("merge-tree {a} {b}"),
-            dir: git.dir().to_owned(),
-            stderr: why,
-        };
+        let failed = |why: String| git.failure(format!("merge-tree {a} {b}"), why);
         let merged = answer.unwrap_or_else(|| Err("it printed nothing".into())).map_err(failed)?;
         hunks::excerpts(git, &question, &merged).await
     }

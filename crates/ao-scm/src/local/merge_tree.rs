@@ -58,11 +58,7 @@ impl TreeMerge {
 impl LocalRepository {
     pub(super) async fn merge(&self, pair: &CommitPair) -> Result<TreeMerge, GitError> {
         let merged = self.merge_batch(std::slice::from_ref(pair)).await?;
-        merged.into_iter().next().ok_or_else(|| GitError::Failed {
-            command: "merge-tree".to_owned(),
-            dir: self.git.dir().to_owned(),
-            stderr: "it printed nothing".to_owned(),
-        })
+        merged.into_iter().next().ok_or_else(|| self.git.failure("merge-tree", "it printed nothing"))
     }
 
     /// Merges many pairs in as few processes as possible. A merge that fails is `None`.
@@ -115,14 +111,11 @@ impl LocalRepository {
             output => output?,
         };
         let merged = parse(&output);
-        match merged.len() == pairs.len() {
-            true => Ok(merged),
-            false => Err(GitError::Failed {
-                command: args.join(" "),
-                dir: self.git.dir().to_owned(),
-                stderr: format!("it output {} of {} merges", merged.len(), pairs.len()),
-            }),
+        if merged.len() == pairs.len() {
+            return Ok(merged);
         }
+        let why = format!("it output {} of {} merges", merged.len(), pairs.len());
+        Err(self.git.failure(args.join(" "), why))
     }
 }
 
