@@ -19,6 +19,6 @@ pub use end::{CommandGuard, Mark};
 #[cfg(target_os = "linux")]
 pub use keep::run as keep;
 pub use keep::{Keeper, Kept, Order};
-pub use piped::PipedCommand;
+pub use piped::{PipedCommand, ended_how};
 pub use redact::known as secrets;
 pub use redact::{Redactor, Secrets};

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -70,5 +71,14 @@ impl PipedCommand {
             Ok(drained) => drained.map(|()| (status, false)),
             Err(_) => Ok((status, true)),
         }
+    }
+}
+
+/// Describes the end of a command: `ended with code 1`.
+pub fn ended_how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => status.to_string(),
     }
 }

@@ -3,12 +3,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_process::{Keeper, Kept, Mark, Redactor, secrets};
+use ao_process::{Keeper, Kept, Mark, Redactor, ended_how, secrets};
 use ao_runtime::Families;
 use camino::Utf8Path;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -67,8 +66,9 @@ pub(super) async fn run(order: CommandOrder<'_>, log: &mut HookLogFile) -> io::R
     let told = match status {
         Ok(status) => {
             let status = status?;
-            log.say(&format!("[ao: {} after {took:.1} s]", told(status)))?;
-            let objection = (!status.success()).then(|| streams.last_word().unwrap_or_else(|| told(status)));
+            log.say(&format!("[ao: {} after {took:.1} s]", ended_how(status)))?;
+            let objection =
+                (!status.success()).then(|| streams.last_word().unwrap_or_else(|| ended_how(status)));
             CommandEnded { code: status.code(), objection }
         }
         Err(_) => {
@@ -237,14 +237,6 @@ fn last_line(output: &[u8]) -> Option<String> {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line.to_owned(),
     })
-}
-
-fn told(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => status.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ao_process::{Keeper, Mark, PipedCommand};
+use ao_process::{Keeper, Mark, PipedCommand, ended_how};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::error::{ProvisionError, ended_how};
+use super::error::ProvisionError;
 use super::log::SetupLog;
 
 /// Time to wait for the last output of a command that was ended.

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use ao_ports::RuntimeError;
+use ao_process::ended_how;
 
 use ao_git::GitError;
 
@@ -57,16 +58,5 @@ impl ProvisionError {
     ) -> impl FnOnce(io::Error) -> ProvisionError {
         let path = path.into();
         move |err| ProvisionError::File { what, path, err }
-    }
-}
-
-/// Describes how a command ended.
-pub(super) fn ended_how(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => status.to_string(),
     }
 }
