@@ -128,14 +128,19 @@ impl DaemonError {
 
     /// Returns the text with its causes, without hints.
     pub fn to_plain(&self) -> String {
-        let mut text = self.error.to_string();
-        let mut cause = self.error.source();
-        while let Some(err) = cause {
-            text += &format!("\n  because: {err}");
-            cause = err.source();
-        }
-        text
+        with_causes(&*self.error)
     }
+}
+
+/// Returns the text of an error and of its causes, one per line.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(err) = cause {
+        text += &format!("\n  because: {err}");
+        cause = err.source();
+    }
+    text
 }
 
 impl fmt::Display for DaemonError {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ao_api::Problem;
 use ao_api::client::ClientError;
 use ao_core::text::sanitise;
+use ao_daemon::error::with_causes;
 use ao_daemon::{DaemonError, ErrorKind};
 use ao_engine::AskError;
 use ao_ports::StoreError;
@@ -161,13 +162,7 @@ impl CommandError {
 
     /// Renders the message with its causes, without hints and colours.
     pub(crate) fn to_plain(&self) -> String {
-        let mut text = self.error.to_string();
-        let mut cause = self.error.source();
-        while let Some(err) = cause {
-            text += &format!("\n  because: {err}");
-            cause = err.source();
-        }
-        text
+        with_causes(&*self.error)
     }
 
     /// Prints the error to stderr, and returns the exit code.
