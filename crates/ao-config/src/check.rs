@@ -256,16 +256,8 @@ impl ConfigChecker<'_> {
             let hint = "start it with `https://` or `http://`".to_owned();
             self.at(&["dashboard", "publicUrl"], "this is not a web address".to_owned(), Some(hint));
         }
-        let routing = &self.config.notification_routing;
-        for (key, channels) in [
-            ("urgent", &routing.urgent),
-            ("action", &routing.action),
-            ("warning", &routing.warning),
-            ("info", &routing.info),
-        ] {
-            if let Some(channels) = channels {
-                self.notifiers(&["notificationRouting", key], channels);
-            }
+        for (key, channels) in self.config.notification_routing.configured() {
+            self.notifiers(&["notificationRouting", key], channels);
         }
     }
 

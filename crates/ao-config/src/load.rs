@@ -255,11 +255,7 @@ fn assemble(layers: Vec<Layer>, sources: &[SourceText], places: &Places) -> Resu
             tools.push(wrong);
         }
     }
-    let config: Config = serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
-        let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
-        let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
-        refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
-    })?;
+    let config: Config = normalize::read_as(&tree).map_err(|mistake| refuse(&[mistake]))?;
     let (mistakes, missing) = check::check(&config, &tree, &places.catalog);
     if !mistakes.is_empty() {
         return Err(refuse(&mistakes));

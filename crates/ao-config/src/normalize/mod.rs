@@ -7,6 +7,7 @@
 mod values;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::DeserializeOwned;
 
 use self::values::{as_text, camel_case, in_words, normal, quoted, retype};
 
@@ -27,6 +28,15 @@ pub(crate) struct ConfigMistake {
     pub(crate) at: TextPosition,
     pub(crate) what: String,
     pub(crate) hint: Option<String>,
+}
+
+/// Reads a normalized tree as a value.
+pub(crate) fn read_as<T: DeserializeOwned>(tree: &ConfigTree) -> Result<T, ConfigMistake> {
+    serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
+        let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
+        let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
+        ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }
+    })
 }
 
 /// The context in which the merged tree is normalized.

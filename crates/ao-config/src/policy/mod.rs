@@ -74,11 +74,7 @@ fn read<T: DeserializeOwned>(
     if !found.mistakes.is_empty() {
         return Err(refuse(&found.mistakes));
     }
-    let read: T = serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
-        let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
-        let parts = parts.iter().map(|part| part.trim_matches(['[', ']']));
-        refuse(&[ConfigMistake { at: tree.follow(parts).at, what: err.inner().to_string(), hint: None }])
-    })?;
+    let read: T = normalize::read_as(&tree).map_err(|mistake| refuse(&[mistake]))?;
     let mistakes = check(&read, &tree);
     if mistakes.is_empty() { Ok(read) } else { Err(refuse(&mistakes)) }
 }

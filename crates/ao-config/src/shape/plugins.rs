@@ -80,6 +80,13 @@ impl Plugin {
 }
 
 impl RoutingConfig {
+    /// Lists the configured priorities, by their keys, with their channels.
+    pub fn configured(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        let RoutingConfig { urgent, action, warning, info } = self;
+        let all = [("urgent", urgent), ("action", action), ("warning", warning), ("info", info)];
+        all.into_iter().filter_map(|(key, channels)| Some((key, channels.as_deref()?)))
+    }
+
     /// Returns the channels of a priority, if they are configured.
     pub fn channels(&self, priority: Priority) -> Option<&[String]> {
         let named = match priority {

@@ -73,14 +73,8 @@ fn named(loaded: &Loaded) -> BTreeMap<String, KeyPath> {
         }
     };
     list(&config.defaults.notifiers, &["defaults", "notifiers"]);
-    let routing = &config.notification_routing;
-    for (key, names) in [
-        ("urgent", &routing.urgent),
-        ("action", &routing.action),
-        ("warning", &routing.warning),
-        ("info", &routing.info),
-    ] {
-        list(names.as_deref().unwrap_or_default(), &["notificationRouting", key]);
+    for (key, names) in config.notification_routing.configured() {
+        list(names, &["notificationRouting", key]);
     }
     for (project, said) in &config.projects {
         list(said.notifiers.as_deref().unwrap_or_default(), &["projects", project, "notifiers"]);
