@@ -137,7 +137,7 @@ impl fmt::Debug for HttpEndpoint {
 
 /// Builds the TLS configuration with the certificates that this machine trusts. For `http` none are loaded, so that a
 /// machine without any can still post to itself.
-fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
+pub fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(if url.scheme() == "https" {

@@ -24,6 +24,7 @@ mod webhook;
 
 pub use channel::{Channel, ChannelPlugin, PLUGINS};
 pub use desktop::desktop_reachable;
+pub use http::tls;
 pub use links::Page;
 pub use pace::Pace;
 pub use routing::{Audience, Routed};

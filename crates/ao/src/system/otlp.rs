@@ -5,12 +5,12 @@
 //! never with log messages; what is left is masked like the log.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use ao_daemon::secrets::{self, Secrets};
+use ao_notifier::tls;
 use opentelemetry::trace::{Status, TracerProvider};
 use opentelemetry::{KeyValue, Value};
 use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
@@ -18,8 +18,6 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanEvents, SpanExporter, SpanLinks};
 use reqwest::{Url, blocking, redirect};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 use tracing::subscriber::SetGlobalDefaultError;
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::filter_fn;
@@ -135,17 +133,6 @@ fn client(url: &Url) -> Result<blocking::Client, String> {
         Ok(Err(err)) => Err(format!("there is no HTTP client: {}", err.without_url())),
         Err(_) => Err("the HTTP client could not be created".into()),
     }
-}
-
-/// Loads the certificates that this machine trusts, unless the URL needs none.
-fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(if url.scheme() == "https" {
-        config.with_platform_verifier()?.with_no_client_auth()
-    } else {
-        config.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
-    })
 }
 
 /// An exporter that passes on only what may leave the machine, and reports its errors once.
