@@ -132,16 +132,27 @@ impl LocalScm {
         again: bool,
     ) -> CheckJob {
         CheckJob {
+            pull: Some(self.id(pull.number)),
+            base: Some(base.clone()),
+            commit,
+            changed: pull.touched().map(<[String]>::to_vec),
+            ..self.job_at(head.clone(), tree, checks, again)
+        }
+    }
+
+    /// Returns a job for the checks of a commit as it is.
+    fn job_at(&self, head: Commit, tree: String, checks: Vec<CheckSpec>, again: bool) -> CheckJob {
+        CheckJob {
             project: self.options.project.clone(),
             repository: self.repository.root.clone(),
             common_dir: self.repository.common_dir.clone(),
-            pull: Some(self.id(pull.number)),
-            head: head.clone(),
-            base: Some(base.clone()),
+            pull: None,
+            commit: head.clone(),
+            head,
+            base: None,
             tree,
-            commit,
             ahead: vec![],
-            changed: pull.touched().map(<[String]>::to_vec),
+            changed: None,
             checks,
             again,
         }
@@ -185,21 +196,7 @@ impl LocalScm {
         };
         let head = git.commit(&short).await.ok().flatten().ok_or_else(unknown)?;
         let tree = git.read(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await?;
-        let job = CheckJob {
-            project: self.options.project.clone(),
-            repository: self.repository.root.clone(),
-            common_dir: self.repository.common_dir.clone(),
-            pull: None,
-            head: Commit::new(&head),
-            base: None,
-            tree,
-            commit: Commit::new(&head),
-            ahead: vec![],
-            changed: None,
-            checks,
-            again: order.again,
-        };
-        Ok(self.checks.run(job).await?)
+        Ok(self.checks.run(self.job_at(Commit::new(&head), tree, checks, order.again)).await?)
     }
 
     /// Runs a check of a head again.
