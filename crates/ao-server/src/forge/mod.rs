@@ -123,3 +123,8 @@ pub(crate) async fn owner(app: &App, id: &PullId) -> Result<Option<SessionId>, F
 pub(crate) fn invalid(title: &str) -> Failure {
     Problem::new(422, "invalid", title).into()
 }
+
+/// Refuses an empty text, by the rule that it breaks.
+pub(crate) fn not_empty(text: &str, rule: &str) -> Result<(), Failure> {
+    if text.trim().is_empty() { Err(invalid(rule)) } else { Ok(()) }
+}

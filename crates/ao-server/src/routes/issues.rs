@@ -15,7 +15,7 @@ use super::pulls::labels;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, IssueCall, IssueName, Within};
-use crate::forge::{allow, among, author, invalid, issue_key, project, projects};
+use crate::forge::{allow, among, author, issue_key, not_empty, project, projects};
 use crate::problem::{CodedReply, Failure, Reply};
 use crate::to_api::{self, same_name};
 
@@ -64,9 +64,7 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<IssueQu
 pub(super) async fn add(Call { app, caller }: Call, Given(new): Given<NewIssue>) -> CodedReply<Issue> {
     let project = project(&app, &caller, new.project_id.as_deref())?;
     allow(&caller, Deed::EditIssue(&project))?;
-    if new.title.trim().is_empty() {
-        return Err(invalid("an issue has a title"));
-    }
+    not_empty(&new.title, "an issue has a title")?;
     may_label(&app, &caller, &project, &new.labels).await?;
     let order = NewTask {
         title: new.title,
@@ -111,8 +109,8 @@ pub(super) async fn edit(
     Given(edit): Given<IssueEdit>,
 ) -> Reply<Issue> {
     allow(&caller, Deed::EditIssue(&id.project))?;
-    if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(invalid("an issue has a title"));
+    if let Some(title) = &edit.title {
+        not_empty(title, "an issue has a title")?;
     }
     may_label(&app, &caller, &id.project, &edit.add_labels).await?;
     let order = TaskEdit {
@@ -146,9 +144,7 @@ pub(super) async fn comment(
     Given(new): Given<NewIssueComment>,
 ) -> CodedReply<Issue> {
     allow(&caller, Deed::CommentIssue(&id))?;
-    if new.body.trim().is_empty() {
-        return Err(invalid("a comment says something"));
-    }
+    not_empty(&new.body, "a comment says something")?;
     let by = author(&app, &caller);
     let key = new.key.unwrap_or_else(|| format!("said-{:x}", app.clock.fresh()));
     let tracker = app.daemon.looks.tracker(&id.project)?;

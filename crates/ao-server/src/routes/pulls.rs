@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Call, Given, Part, PullCall, PullName, Within, find_among};
-use crate::forge::{allow, among, detail, invalid, owner, projects, pull_meant, see};
+use crate::forge::{allow, among, detail, not_empty, owner, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
 use crate::to_api::{self, same_name};
 
@@ -126,8 +126,8 @@ pub(super) async fn edit(
     Given(edit): Given<PullEdit>,
 ) -> Reply<PullDetail> {
     allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
-    if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(invalid("a pull request has a title"));
+    if let Some(title) = &edit.title {
+        not_empty(title, "a pull request has a title")?;
     }
     let order = ao_ports::PullEdit {
         title: edit.title,

@@ -14,7 +14,7 @@ use super::pulls::{is_over, told};
 use super::sessions::{begin, look};
 use crate::auth::Deed;
 use crate::extract::{Given, Part, Perhaps, PullCall, PullName, Within};
-use crate::forge::{allow, answer_place, author, invalid, owner, see, thread_meant};
+use crate::forge::{allow, answer_place, author, invalid, not_empty, owner, see, thread_meant};
 use crate::problem::{CodedReply, Failure, Reply};
 use crate::to_api::same_name;
 
@@ -29,9 +29,7 @@ pub(super) async fn comment(
     Given(new): Given<NewComment>,
 ) -> CodedReply<Commented> {
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
-    if new.body.trim().is_empty() {
-        return Err(invalid("a comment says something"));
-    }
+    not_empty(&new.body, "a comment says something")?;
     let side = side(new.side);
     let scm = app.daemon.looks.scm(&id.project)?;
     let at = match (new.thread, new.path, new.line) {
@@ -69,9 +67,7 @@ pub(super) async fn edit_comment(
     Given(edit): Given<CommentEdit>,
 ) -> Reply<PullDetail> {
     allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
-    if edit.body.trim().is_empty() {
-        return Err(invalid("a comment says something"));
-    }
+    not_empty(&edit.body, "a comment says something")?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
     app.to_the_end(async move |app| {
