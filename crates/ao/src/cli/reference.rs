@@ -84,7 +84,8 @@ fn table(page: &mut String, args: &[&Arg]) {
     }
 }
 
-fn is_for_people(command: &Command) -> bool {
+/// Returns true for commands that are listed for people.
+pub(crate) fn is_for_people(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 

@@ -9,6 +9,14 @@ use ao_api::client::{Client, ClientError};
 use ao_api::{Session, TreeState};
 use camino::Utf8Path;
 
+/// Looks one session up, or lists all if none is named.
+pub(crate) async fn sessions(client: &Client, named: Option<&str>) -> Result<Vec<Session>, ClientError> {
+    match named {
+        Some(session) => Ok(vec![find_session(client, session).await?]),
+        None => Ok(client.sessions().await?.sessions),
+    }
+}
+
 /// Looks a session up by name, id or unique prefix, and checks that the folder of its workspace still exists.
 pub(crate) async fn find_session(client: &Client, session: &str) -> Result<Session, ClientError> {
     let mut session = client.session(session).await?;

@@ -7,6 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
+use crate::cli::reference::is_for_people;
 use crate::error::{CommandError, FailureKind};
 use crate::{cli, ui};
 
@@ -68,8 +69,4 @@ fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
 
 fn file_name(command: &Command) -> String {
     command.get_display_name().unwrap_or(command.get_name()).to_owned()
-}
-
-fn is_for_people(command: &Command) -> bool {
-    !command.is_hide_set() && command.get_name() != "help"
 }

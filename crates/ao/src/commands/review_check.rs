@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::client::find_session;
+use crate::client::sessions;
 use crate::error::CommandError;
 use crate::show::{Canvas, TableCell, TextTable};
 use crate::{show, ui};
@@ -71,10 +71,7 @@ struct CheckedCounts {
 }
 
 async fn look(args: &Args, client: &Client) -> Result<(CheckedCounts, Vec<OpenItems>), CommandError> {
-    let sessions = match &args.session {
-        Some(session) => vec![find_session(client, session).await?],
-        None => client.sessions().await?.sessions,
-    };
+    let sessions = sessions(client, args.session.as_deref()).await?;
     let meant = |session: &&Session| {
         args.project.as_ref().is_none_or(|project| *project == session.project_id)
             && !show::is_over(session.status.state)

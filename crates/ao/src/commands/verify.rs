@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::completers;
 use crate::cli::context::Context;
-use crate::client::{daemon_process, find_session};
+use crate::client::{daemon_process, sessions};
 use crate::error::CommandError;
 use crate::{show, ui};
 
@@ -79,10 +79,7 @@ async fn compare(args: &Args, client: &Client) -> Result<VerifyReport, CommandEr
         let what = format!("uses an older configuration: {problem}");
         report.differences.push(StateDifference { session: None, what });
     }
-    let sessions = match &args.session {
-        Some(session) => vec![find_session(client, session).await?],
-        None => client.sessions().await?.sessions,
-    };
+    let sessions = sessions(client, args.session.as_deref()).await?;
     report.sessions = sessions.len();
     for session in &sessions {
         let mut found = folders(session, |path| Path::new(path).join(".git").exists());
