@@ -12,7 +12,7 @@ use ao_core::reaction::{ReactionAction, ReactionPatch};
 use ao_core::session::{AgentAbilities, SessionInput, SessionRole};
 use ao_core::setup::{PortRange, Setup};
 use ao_core::{Commit, DaemonSettings, Input, ProjectId, PullId, SessionId, TaskId};
-use ao_ports::LookHint;
+use ao_ports::{LookHint, TaskSeen};
 use fastrand::Rng;
 
 use crate::outside::{self, AgentBehaviour, WorldEvent};
@@ -350,7 +350,8 @@ fn spawn(inner: &mut UniverseState) -> Vec<Input> {
     };
     let times = if rng.u8(..5) == 0 { 3 } else { 1 };
     // As `ao spawn` does: the issue is read first.
-    let seen = request.task.as_ref().and_then(|task| Some((task.clone(), outside::see_task(inner, task)?)));
+    let seen =
+        request.task.as_ref().and_then(|task| Some((task.clone(), outside::see_task(inner, task)?.facts)));
     let seen = seen.map(|(task, facts)| Input::Task { task, facts: Box::new(facts) });
     seen.into_iter().chain(vec![Input::Spawn(Box::new(request)); times]).collect()
 }
@@ -395,7 +396,7 @@ fn task(inner: &mut UniverseState) {
     let blocked_by = if rng.u8(..3) == 0 { [any_task(rng)].into() } else { Default::default() };
     let (closed, title) = (rng.u8(..4) == 0, format!("issue {} {}", task.key, rng.u8(..4)));
     inner.outside.tasks.entry(task.clone()).or_insert_with(|| outside::fresh_task(&task));
-    outside::change_task(inner, &task, |facts| {
+    outside::change_task(inner, &task, |TaskSeen { facts, .. }| {
         (facts.blocked_by, facts.closed, facts.title) = (blocked_by, closed, title);
     });
 }

@@ -216,6 +216,11 @@ impl UniverseState {
         Timestamp(BEGINNING + self.elapsed() as i64 + self.jump)
     }
 
+    /// Returns the time of the tracker, whose clock does not jump with ours.
+    pub(crate) fn tracker_time(&self) -> Timestamp {
+        Timestamp(BEGINNING + self.elapsed() as i64)
+    }
+
     /// Counts a step, and returns the number of steps since time last moved.
     pub(crate) fn pace(&mut self) -> u32 {
         let now = self.elapsed();

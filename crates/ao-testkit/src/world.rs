@@ -393,14 +393,14 @@ impl SimWorld {
         let entered = self.runtime.enter();
         let mut inner = self.sim.universe.lock();
         inner.outside.tasks.entry(task.clone()).or_insert_with(|| outside::fresh_task(task));
-        outside::change_task(&mut inner, task, change);
+        outside::change_task(&mut inner, task, |issue| change(&mut issue.facts));
         drop(inner);
         drop(entered);
     }
 
     /// Returns true if an issue is closed at its tracker.
     pub fn is_closed(&self, task: &TaskId) -> bool {
-        self.sim.universe.lock().outside.tasks[task].closed
+        self.sim.universe.lock().outside.tasks[task].facts.closed
     }
 
     /// Makes the forge and the tracker of a project hang, or answer again.

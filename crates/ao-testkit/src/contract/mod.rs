@@ -2,9 +2,8 @@
 //!
 //! A story knows only the port. Each adapter's tests provide a bench with everything else.
 //!
-//! The simulation's fakes of the forge, the notifier and the agent run their contracts too. Its fakes of the runtime, the
-//! workspace and the tracker do not: the stories run real programs, use git, and create tasks, and these fakes have no
-//! output, no files, and only the tasks that a script wrote.
+//! The simulation's fakes of the forge, the tracker, the notifier and the agent run their contracts too. Its fakes of the
+//! runtime and the workspace do not: the stories run real programs and use git, and these fakes have neither.
 
 pub mod agent;
 pub mod notifier;

@@ -83,7 +83,7 @@ fn reference(session: SessionId) -> ProcessRef {
 }
 
 /// Lets the world happen, and passes its reports on.
-async fn run_world(universe: Arc<SimUniverse>, reports: Arc<ReportLog>) {
+pub(super) async fn run_world(universe: Arc<SimUniverse>, reports: Arc<dyn Reporter>) {
     loop {
         let due = {
             let mut inner = universe.lock();

@@ -10,8 +10,8 @@ use ao_core::pull::{
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, TaskId, Timestamp};
 use ao_ports::{
-    CommentPlace, HintReceiver, LookHint, NewComment, NewReview, ReviewComment, ScmError, ThreadReply,
-    TrackerError,
+    CommentPlace, HintReceiver, LookHint, NewComment, NewReview, ReviewComment, ScmError, TaskSeen,
+    ThreadReply, TrackerError,
 };
 use fastrand::Rng;
 
@@ -58,8 +58,8 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
 }
 
 /// Returns an issue that was just written.
-pub(crate) fn fresh_task(task: &TaskId) -> TaskFacts {
-    TaskFacts {
+pub(crate) fn fresh_task(task: &TaskId) -> TaskSeen {
+    let facts = TaskFacts {
         observed: Timestamp(0),
         title: format!("issue {}", task.key),
         labels: Default::default(),
@@ -69,6 +69,18 @@ pub(crate) fn fresh_task(task: &TaskId) -> TaskFacts {
         trusted: true,
         branch: None,
         author: None,
+    };
+    TaskSeen {
+        task: task.clone(),
+        facts,
+        body: "It does not work.".into(),
+        branch: None,
+        url: None,
+        author: None,
+        assignee: None,
+        created: Timestamp(0),
+        updated: Timestamp(0),
+        comments: vec![],
     }
 }
 
@@ -224,26 +236,46 @@ pub(crate) fn reply(inner: &mut UniverseState, reply: &ThreadReply) -> Result<()
 }
 
 /// Returns an issue as it is now.
-pub(crate) fn see_task(inner: &mut UniverseState, task: &TaskId) -> Option<TaskFacts> {
+pub(crate) fn see_task(inner: &mut UniverseState, task: &TaskId) -> Option<TaskSeen> {
     let now = inner.wall();
-    let facts = inner.outside.tasks.get_mut(task)?;
+    let blocked_by = inner.outside.open_blockers(task);
+    let issue = inner.outside.tasks.get_mut(task)?;
     // The clock of a tracker does not jump with ours.
-    facts.observed = facts.observed.max(now);
-    Some(facts.clone())
+    issue.facts.observed = issue.facts.observed.max(now);
+    let mut seen = issue.clone();
+    seen.facts.blocked_by = blocked_by;
+    Some(seen)
 }
 
-/// Changes an issue, if there is one.
+/// Changes an issue, if there is one. If that closes or opens it, the issues that wait for it change too.
 pub(crate) fn change_task(
     inner: &mut UniverseState,
     task: &TaskId,
-    change: impl FnOnce(&mut TaskFacts),
+    change: impl FnOnce(&mut TaskSeen),
 ) -> bool {
-    let Some(facts) = inner.outside.tasks.get_mut(task) else { return false };
-    change(facts);
-    if facts.closed {
+    let now = inner.tracker_time();
+    let tasks = &mut inner.outside.tasks;
+    let Some(issue) = tasks.get_mut(task) else { return false };
+    let was = issue.clone();
+    change(issue);
+    if *issue != was {
+        issue.updated = now;
+    }
+    let closed = issue.facts.closed;
+    let mut waiting = vec![];
+    if closed != was.facts.closed {
+        let waits = |other: &&mut TaskSeen| other.facts.blocked_by.contains(task) && other.task != *task;
+        for other in tasks.values_mut().filter(waits) {
+            other.updated = now;
+            waiting.push(other.task.clone());
+        }
+    }
+    if closed {
         inner.outside.closed.insert(task.clone());
     }
-    hint(inner, LookHint::Task(task.clone()));
+    for task in [task.clone()].into_iter().chain(waiting) {
+        hint(inner, LookHint::Task(task));
+    }
     true
 }
 

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use ao_core::pull::PullFacts;
 use ao_core::queue::LanePart;
 use ao_core::session::ProcessRef;
-use ao_core::task::TaskFacts;
 use ao_core::workspace::TreeFacts;
 use ao_core::{
     AskId, Attempt, Commit, ConversationId, Input, ProjectId, PullId, SessionId, TaskId, Timestamp,
 };
-use ao_ports::{Cancelled, CheckRun, LookHint, Report};
+use ao_ports::{Cancelled, CheckRun, LookHint, Report, TaskSeen};
 use tokio::sync::Notify;
 
 use crate::faults::PortCall;
@@ -44,8 +43,10 @@ pub(crate) struct OutsideWorld {
     pub(crate) conversations: BTreeMap<ConversationId, Vec<UserTurn>>,
     pub(crate) trees: BTreeMap<String, SimTree>,
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
-    /// The issues of the tracker.
-    pub(crate) tasks: BTreeMap<TaskId, TaskFacts>,
+    /// The issues of the tracker, with all of their blockers, open or closed.
+    pub(crate) tasks: BTreeMap<TaskId, TaskSeen>,
+    /// The issues that were created with a key.
+    pub(crate) task_keys: BTreeMap<String, TaskId>,
     /// The issues that were closed at some time.
     pub(crate) closed: BTreeSet<TaskId>,
     /// The time of the last change of everything that hints are about.
@@ -286,6 +287,13 @@ impl OutsideWorld {
 
     pub(crate) fn base(&self, project: &ProjectId) -> Commit {
         self.tips.get(project).cloned().unwrap_or_else(|| Commit::new("b0"))
+    }
+
+    /// Returns the issues that an issue waits for. Scripts let issues wait for some that are not written yet.
+    pub(crate) fn open_blockers(&self, task: &TaskId) -> BTreeSet<TaskId> {
+        let blockers = self.tasks.get(task).map(|issue| issue.facts.blocked_by.iter());
+        let open = |task: &&TaskId| self.tasks.get(task).is_none_or(|issue| !issue.facts.closed);
+        blockers.into_iter().flatten().filter(open).cloned().collect()
     }
 
     /// Returns the content of a commit with these heads merged into it, in order.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ao_core::TaskId;
 use ao_core::pull::{CheckState, PullFacts, PullState};
-use ao_core::task::TaskFacts;
-use ao_ports::LookHint;
+use ao_ports::{LookHint, TaskSeen};
 
 use super::Invariant::ChangesSeen;
 use crate::universe::UniverseState;
@@ -28,12 +26,15 @@ pub(crate) fn all_seen(inner: &mut UniverseState) {
         (!same).then(|| format!("{pull} is {:?}, and known as {:?}", part(facts), known.map(part)))
     });
     let tasks = outside.tasks.iter().filter(|(task, _)| settled(&LookHint::Task((*task).clone())));
-    let untold = tasks.filter_map(|(task, facts)| {
+    let untold = tasks.filter_map(|(task, TaskSeen { facts, .. })| {
+        let blocked_by = outside.open_blockers(task);
         let known = shadow.tasks.get(task);
         let picked_up =
             shadow.projects.get(&task.project).is_some_and(|project| project.config.auto_assign.is_some());
         let same = match known {
-            Some(known) => of_task(known) == of_task(facts),
+            Some(known) => {
+                (&known.title, known.closed, &known.blocked_by) == (&facts.title, facts.closed, &blocked_by)
+            }
             None => facts.closed || !picked_up,
         };
         (!same).then(|| format!("{task} is {facts:?}, and known as {known:?}"))
@@ -65,8 +66,4 @@ fn part(facts: &PullFacts) -> ComparedPull<'_> {
         reviews: facts.reviews.len(),
         threads: threads.map(|it| (it.id.as_str(), it.resolved, it.comments.len())).collect(),
     }
-}
-
-fn of_task(facts: &TaskFacts) -> (&str, bool, Vec<&TaskId>) {
-    (&facts.title, facts.closed, facts.blocked_by.iter().collect())
 }

@@ -1,4 +1,4 @@
-//! The contracts of the forge and notifier ports, on the fakes that the simulation uses.
+//! The contracts of the forge, tracker and notifier ports, on the fakes that the simulation uses.
 
 mod scm {
     ao_testkit::scm_contract!(ao_testkit::SimPortBench::default());
@@ -6,4 +6,8 @@ mod scm {
 
 mod notifier {
     ao_testkit::notifier_contract!(ao_testkit::SimPortBench::default());
+}
+
+mod tracker {
+    ao_testkit::tracker_contract!(ao_testkit::SimPortBench::default());
 }
