@@ -42,8 +42,21 @@ impl Workspace for FakePort {
         Ok(())
     }
 
-    async fn whereabouts(&self, _: &TreeRef) -> WorkspaceDrift {
-        WorkspaceDrift::default()
+    async fn whereabouts(&self, tree: &TreeRef) -> WorkspaceDrift {
+        let inner = self.universe.lock();
+        let Some(known) = place(&inner, tree).and_then(|path| inner.outside.trees.get(&path)) else {
+            let wrong =
+                format!("its folder is gone; restore the session for another one of `{}`", tree.branch);
+            return WorkspaceDrift { stand: None, wrong: vec![wrong] };
+        };
+        let wrong = match &known.checked_out.branch {
+            Some(branch) if *branch == known.branch => None,
+            Some(branch) => {
+                Some(format!("the branch `{branch}` is checked out instead of `{}`", known.branch))
+            }
+            None => Some(format!("its head is on no branch instead of on `{}`", known.branch)),
+        };
+        WorkspaceDrift { stand: Some(known.checked_out.clone()), wrong: Vec::from_iter(wrong) }
     }
 
     async fn rebase(&self, order: &RebaseOrder) -> Result<RebaseOutcome, WorkspaceError> {
@@ -61,17 +74,22 @@ impl Workspace for FakePort {
         Ok(vec![])
     }
 
-    async fn clean(&self, _: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
-        Ok(CleanedFiles { bytes: 0, paths: 0 })
+    async fn clean(&self, tree: &TreeRef) -> Result<CleanedFiles, WorkspaceError> {
+        match facts(&self.universe.lock(), tree).ours {
+            Some(true) => Ok(CleanedFiles { bytes: 0, paths: 0 }),
+            _ => Err(WorkspaceError::Failed("it is no workspace of the session".into())),
+        }
     }
 
-    async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
-        Ok(0)
+    async fn forget_rescues(&self, _: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
+        let rescues = &mut self.universe.lock().outside.rescues;
+        let all = rescues.len();
+        rescues.retain(|_, (at, _)| *at >= before);
+        Ok((all - rescues.len()) as u32)
     }
 
     async fn inspect(&self, tree: &TreeRef) -> TreeFacts {
-        let inner = self.universe.lock();
-        place(&inner, tree).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
+        facts(&self.universe.lock(), tree)
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<RemovalOutcome, WorkspaceError> {
@@ -100,7 +118,7 @@ fn create(
         inner.log.shadow.sessions.get(&session).is_some_and(|session| session.spec.agent.abilities.one_turn);
     inner.outside.meet(session, one_turn);
     let path = format!("/trees/{}/{}", plan.project, plan.name);
-    let base = inner.outside.base(&plan.project).to_string();
+    let base = inner.outside.base(&plan.project);
     let taken = |tree: &SimTree| {
         tree.session != session && tree.project == plan.project && tree.branch == plan.branch
     };
@@ -117,11 +135,18 @@ fn create(
                 let (branch, other) = (plan.branch.clone(), other.clone());
                 return Err(WorkspaceError::BranchInUse { branch, other });
             }
-            let tree = SimTree::clean(session, plan.project.clone(), plan.branch.clone());
+            let head = match &plan.rescue {
+                None => base.clone(),
+                Some(rescue) => match inner.outside.rescues.get(rescue) {
+                    Some((_, head)) => head.clone(),
+                    None => return Err(WorkspaceError::Failed(format!("there is no `{rescue}`"))),
+                },
+            };
+            let tree = SimTree::clean(session, plan.project.clone(), plan.branch.clone(), head);
             inner.outside.trees.insert(path.clone(), tree);
         }
     }
-    Ok(CreatedWorkspace { path, base, as_found: false })
+    Ok(CreatedWorkspace { path, base: base.to_string(), as_found: false })
 }
 
 fn set_up(inner: &mut UniverseState, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
@@ -146,23 +171,36 @@ fn remove(inner: &mut UniverseState, order: &RemoveOrder) -> RemovalOutcome {
     inner.must(wanted, Invariant::CommitFirst, || {
         format!("the tree of {session} is removed without a request in the log")
     });
-    let gone = RemovalOutcome::Removed { rescue: Some(format!("refs/rescue/{session}")) };
-    let Some(path) = place(inner, &order.tree) else { return gone };
-    let reasons = order.reasons(&inner.outside.tree_facts(&path));
+    let name = format!("refs/rescue/{session}");
+    let path = place(inner, &order.tree);
+    if path.is_none() && !is_main(&order.tree) {
+        let rescue = Some(name).filter(|name| inner.outside.rescues.contains_key(name));
+        return RemovalOutcome::Removed { rescue };
+    }
+    let reasons = order.reasons(&facts(inner, &order.tree));
     if !reasons.is_empty() && inner.fake_bug != FakeBug::Workspace {
         return RemovalOutcome::Kept { reasons };
     }
     inner.must(reasons.is_empty(), Invariant::NothingDeleted, || {
-        format!("`{path}` was removed, though the gate forbids it: {reasons:?}")
+        format!("{path:?} was removed, though the gate forbids it: {reasons:?}")
     });
-    inner.outside.trees.remove(&path);
-    gone
+    let removed = path.and_then(|path| inner.outside.trees.remove(&path));
+    let head = removed.and_then(|tree| tree.checked_out.head);
+    head.into_iter().for_each(|head| keep(inner, &name, head));
+    RemovalOutcome::Removed { rescue: Some(name) }
+}
+
+/// Keeps a commit in a rescue ref.
+fn keep(inner: &mut UniverseState, name: &str, commit: Commit) {
+    let at = inner.wall();
+    inner.outside.rescues.insert(name.to_owned(), (at, commit));
 }
 
 /// Rebases a branch, and pushes it.
 fn rebase(inner: &mut UniverseState, order: &RebaseOrder) -> RebaseOutcome {
-    if place(inner, &order.tree).is_none() {
-        return RebaseOutcome::Moved;
+    let Some(path) = place(inner, &order.tree) else { return RebaseOutcome::Moved };
+    if inner.outside.trees[&path].facts.uncommitted == Some(true) {
+        return RebaseOutcome::Busy { why: "it has uncommitted changes".into() };
     }
     if inner.faults.are_random() && inner.rng.u8(..4) == 0 {
         return RebaseOutcome::Busy { why: "a merge is in progress".into() };
@@ -188,8 +226,33 @@ fn rebase(inner: &mut UniverseState, order: &RebaseOrder) -> RebaseOutcome {
         return RebaseOutcome::Moved;
     }
     inner.outside.rebased.insert(head.clone(), order.base.clone());
+    let files = [&order.base, &order.head].into_iter().filter_map(|commit| inner.outside.files.get(commit));
+    let files = files.flatten().map(|(path, text)| (path.clone(), text.clone())).collect();
+    inner.outside.files.insert(head.clone(), files);
+    let name = format!("refs/rescue/{}/{number}", order.tree.session);
+    keep(inner, &name, order.head.clone());
+    if let Some(tree) = inner.outside.trees.get_mut(&path) {
+        tree.checked_out.head = Some(head.clone());
+    }
+    if let Some(tip) = inner.outside.branches.get_mut(&order.branch) {
+        *tip = head.clone();
+    }
     moved.into_iter().for_each(|pull| outside::hint(inner, LookHint::Pull(pull)));
     RebaseOutcome::Rebased { head, pushed: true }
+}
+
+fn facts(inner: &UniverseState, tree: &TreeRef) -> TreeFacts {
+    match place(inner, tree) {
+        Some(path) => inner.outside.tree_facts(&path, tree.session),
+        None if is_main(tree) => {
+            TreeFacts { ours: Some(false), main_worktree: Some(true), ..outside::nothing_to_lose() }
+        }
+        None => TreeFacts::default(),
+    }
+}
+
+fn is_main(tree: &TreeRef) -> bool {
+    tree.recorded.as_ref().is_some_and(|recorded| recorded.path == tree.repository)
 }
 
 /// Returns the path of the tree, if it exists: the recorded one, or else the one of the session.

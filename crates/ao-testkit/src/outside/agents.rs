@@ -1,6 +1,5 @@
 //! The behaviour of agents, and the reports about it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ao_core::agent_report::AgentReport;
@@ -26,22 +25,9 @@ pub(crate) fn start(inner: &mut UniverseState, spec: &StartSpec, name: ProcessRe
         return;
     };
     let process = SimProcess {
-        name,
-        path: spec.path.clone(),
-        conversation: conversation.clone(),
-        state: AgentState::Booting,
-        epoch: 0,
-        draft: None,
-        person_at_keyboard: false,
         swallows: inner.outside.behaviour(spec.session).swallows,
         ports: spec.ports.clone(),
-        dialog: None,
-        answered: 0,
-        answers: vec![],
-        cancels: BTreeMap::new(),
-        planned_asks: vec![],
-        turns: 0,
-        held: true,
+        ..SimProcess::new(name, &spec.path, conversation.clone())
     };
     inner.outside.processes.insert(key, process);
     let at = inner.elapsed() + inner.rng.u64(100..3000);
@@ -192,7 +178,7 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
     if inner.rng.u16(..1000) < behaviour.messy
         && let Some(tree) = inner.outside.trees.get_mut(&path)
     {
-        tree.uncommitted = true;
+        tree.facts.uncommitted = Some(true);
     }
     let fate = inner.rng.u16(..1000);
     let mut limit = 0;

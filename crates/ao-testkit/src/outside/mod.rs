@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ao_core::pull::PullFacts;
 use ao_core::queue::LanePart;
-use ao_core::session::ProcessRef;
+use ao_core::session::{CheckedOut, ProcessRef};
 use ao_core::workspace::TreeFacts;
 use ao_core::{
     AskId, Attempt, Commit, ConversationId, Input, ProjectId, PullId, SessionId, TaskId, Timestamp,
@@ -42,6 +42,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) plans: BTreeMap<ProcessKey, (ConversationId, Option<String>, Option<u32>)>,
     pub(crate) conversations: BTreeMap<ConversationId, Vec<UserTurn>>,
     pub(crate) trees: BTreeMap<String, SimTree>,
+    /// The rescue refs of workspaces, each with its time and commit.
+    pub(crate) rescues: BTreeMap<String, (Timestamp, Commit)>,
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
     /// The issues of the tracker, with all of their blockers, open or closed.
     pub(crate) tasks: BTreeMap<TaskId, TaskSeen>,
@@ -61,7 +63,7 @@ pub(crate) struct OutsideWorld {
     pub(crate) looking: BTreeSet<PortCall>,
     /// The heads that are the results of rebases, with their bases.
     pub(crate) rebased: BTreeMap<Commit, Commit>,
-    /// The tips of the branches that the bench of the forge's contract has made.
+    /// The tips of the branches that the benches have made.
     pub(crate) branches: BTreeMap<String, Commit>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
@@ -224,19 +226,59 @@ pub struct AgentBehaviour {
 pub(crate) struct SimTree {
     pub(crate) session: SessionId,
     pub(crate) project: ProjectId,
+    /// The branch that it was created for. It has another name if a person renames it.
     pub(crate) branch: String,
-    pub(crate) uncommitted: bool,
-    pub(crate) unpushed: bool,
+    pub(crate) checked_out: CheckedOut,
+    pub(crate) facts: TreeFacts,
     pub(crate) set_up: bool,
 }
 
+/// Returns the facts of a workspace without unsaved work.
+pub(crate) fn nothing_to_lose() -> TreeFacts {
+    let no = Some(false);
+    TreeFacts {
+        ours: Some(true),
+        main_worktree: no,
+        process_inside: no,
+        uncommitted: no,
+        untracked: no,
+        stashed: no,
+        detached: no,
+        mid_operation: no,
+        unpushed: no,
+    }
+}
+
 impl SimTree {
-    pub(crate) fn clean(session: SessionId, project: ProjectId, branch: String) -> SimTree {
-        SimTree { session, project, branch, uncommitted: false, unpushed: false, set_up: false }
+    pub(crate) fn clean(session: SessionId, project: ProjectId, branch: String, head: Commit) -> SimTree {
+        let checked_out = CheckedOut { branch: Some(branch.clone()), head: Some(head) };
+        SimTree { session, project, branch, checked_out, facts: nothing_to_lose(), set_up: false }
     }
 }
 
 impl SimProcess {
+    /// Returns a process that has just started.
+    pub(crate) fn new(name: ProcessRef, path: &str, conversation: ConversationId) -> SimProcess {
+        SimProcess {
+            name,
+            path: path.to_owned(),
+            conversation,
+            state: AgentState::Booting,
+            epoch: 0,
+            draft: None,
+            person_at_keyboard: false,
+            swallows: 0,
+            ports: vec![],
+            dialog: None,
+            answered: 0,
+            answers: vec![],
+            cancels: BTreeMap::new(),
+            planned_asks: vec![],
+            turns: 0,
+            held: true,
+        }
+    }
+
     pub(crate) fn die(&mut self, code: Option<i32>) {
         if !matches!(self.state, AgentState::Dead { .. }) {
             self.state = AgentState::Dead { code };
@@ -317,21 +359,12 @@ impl OutsideWorld {
             || (self.has_conflicting_pairs && heads.iter().any(|one| quarrel(one)))
     }
 
-    /// Returns the facts of a workspace, all of them known.
-    pub(crate) fn tree_facts(&self, path: &str) -> TreeFacts {
+    /// Returns the facts of a workspace for a session, all of them known.
+    pub(crate) fn tree_facts(&self, path: &str, session: SessionId) -> TreeFacts {
         let Some(tree) = self.trees.get(path) else { return TreeFacts::default() };
         let inside = self.living().any(|(_, process)| process.path == path);
-        TreeFacts {
-            ours: Some(true),
-            main_worktree: Some(false),
-            process_inside: Some(inside),
-            uncommitted: Some(tree.uncommitted),
-            untracked: Some(false),
-            stashed: Some(false),
-            detached: Some(false),
-            mid_operation: Some(false),
-            unpushed: Some(tree.unpushed),
-        }
+        let ours = Some(tree.session == session);
+        TreeFacts { ours, process_inside: Some(inside), ..tree.facts.clone() }
     }
 
     pub(crate) fn plan(&mut self, at: u64, happening: WorldEvent) {

@@ -1,4 +1,4 @@
-//! The contracts of the forge, tracker and notifier ports, on the fakes that the simulation uses.
+//! The contracts of the forge, tracker, workspace and notifier ports, on the fakes that the simulation uses.
 
 mod scm {
     ao_testkit::scm_contract!(ao_testkit::SimPortBench::default());
@@ -10,4 +10,8 @@ mod notifier {
 
 mod tracker {
     ao_testkit::tracker_contract!(ao_testkit::SimPortBench::default());
+}
+
+mod workspace {
+    ao_testkit::workspace_contract!(ao_testkit::SimPortBench::default());
 }
