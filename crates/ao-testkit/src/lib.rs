@@ -40,7 +40,8 @@ mod world;
 
 pub use failing_reads::FailingReads;
 pub use fakes::{
-    ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, SimPortBench, WallClock,
+    ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, SimPortBench, SimRuntimeBench,
+    WallClock,
 };
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;

@@ -9,6 +9,7 @@ mod port_bench;
 mod records;
 mod reports;
 mod runtime;
+mod runtime_bench;
 mod scm;
 mod store;
 mod tracker;
@@ -28,6 +29,7 @@ pub use clock::{ManualClock, WallClock};
 pub use port_bench::SimPortBench;
 pub use records::{MemoryRecords, ProbedRecords};
 pub use reports::ReportLog;
+pub use runtime_bench::SimRuntimeBench;
 pub(crate) use store::MemoryStore;
 
 use crate::faults::PortCall;

@@ -101,7 +101,7 @@ impl Runtime for FakePort {
                     session: key.0,
                     attempt: key.1,
                     life: life(process),
-                    folder: Some(process.path.clone()),
+                    folder: process.lives().then(|| process.path.clone()),
                 };
                 // Ended processes are forgotten; those that died on their own stay listed.
                 let known =

@@ -30,6 +30,7 @@ pub(crate) fn start(inner: &mut UniverseState, spec: &StartSpec, name: ProcessRe
         ..SimProcess::new(name, &spec.path, conversation.clone())
     };
     inner.outside.processes.insert(key, process);
+    *inner.outside.starts.entry(key).or_default() += 1;
     let at = inner.elapsed() + inner.rng.u64(100..3000);
     inner.outside.plan(at, WorldEvent::Boot(key));
 }
@@ -241,7 +242,8 @@ fn rest(inner: &mut UniverseState, key: ProcessKey) {
     report_hook(inner, key, Reading::Idle);
 }
 
-fn die(inner: &mut UniverseState, key: ProcessKey, code: Option<i32>) {
+/// Kills a process, and reports its exit.
+pub(crate) fn die(inner: &mut UniverseState, key: ProcessKey, code: Option<i32>) {
     kill(inner, key, code);
     report(inner, key, SignalSource::Process, Confidence::High, Reading::Exited { code });
 }

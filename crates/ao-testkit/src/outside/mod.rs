@@ -20,8 +20,8 @@ use tokio::sync::Notify;
 use crate::faults::PortCall;
 
 pub(crate) use agents::{
-    answer, cancel_turn, human_types, kill, lose_holder, perform, send, start, stop_accepting, take_turn,
-    turn_name,
+    answer, cancel_turn, die, human_types, kill, lose_holder, perform, send, start, stop_accepting,
+    take_turn, turn_name,
 };
 pub use forge::pull_facts;
 pub(crate) use forge::{
@@ -41,6 +41,8 @@ pub(crate) struct OutsideWorld {
     /// The plan of each launch: conversation, prompt, and the delivery that the prompt carries.
     pub(crate) plans: BTreeMap<ProcessKey, (ConversationId, Option<String>, Option<u32>)>,
     pub(crate) conversations: BTreeMap<ConversationId, Vec<UserTurn>>,
+    /// The number of times that each process was started.
+    pub(crate) starts: BTreeMap<ProcessKey, usize>,
     pub(crate) trees: BTreeMap<String, SimTree>,
     /// The rescue refs of workspaces, each with its time and commit.
     pub(crate) rescues: BTreeMap<String, (Timestamp, Commit)>,

@@ -92,43 +92,43 @@ impl Drop for StrayProgram {
 }
 
 pub async fn ending_again_and_ending_nothing_are_no_errors<B: RuntimeBench>(mut story: Story<B>) {
-    let process = story.start("echo $$ > pid; sleep 600").await;
-    let pid = number(&story.until_file("pid").await);
-    let order = EndOrder { session: story.session(0), attempt: Attempt(1), process: Some(process) };
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
+    let order = EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
     let (one, two) = tokio::join!(story.runtime().end(&order), story.runtime().end(&order));
     assert_eq!((one, two), (Ok(()), Ok(())));
-    assert!(!lives(pid));
+    assert!(!story.bench().runs(&spec));
     story.restart().await;
     story.runtime().end(&order).await.expect("it has ended");
 
-    let never = EndOrder { session: story.session(1), attempt: Attempt(4), process: None };
-    story.runtime().end(&never).await.expect("there is nothing to end");
-    let mut late = story.spec("echo $$ > late; sleep 600");
-    (late.session, late.attempt) = (never.session, never.attempt);
+    let late = StartSpec { session: story.session(1), attempt: Attempt(4), ..story.lasting() };
+    story.end_spec(&late).await;
+    story.bench().prepare(&late);
     let _ = story.runtime().start(&late).await;
     let census = story.runtime().census().await.expect("a census");
     assert!(census.iter().all(|counted| !matches!(counted.life, ProcessLife::Alive { .. })), "{census:?}");
-    assert!(!story.folder().join("late").exists(), "a late start starts nothing");
+    assert_eq!(story.bench().starts(&late), 0, "a late start starts nothing");
 }
 
 /// Neighbours are another session, one whose name begins with this one's, and another attempt of the same session.
 pub async fn ending_one_leaves_its_neighbours_alone<B: RuntimeBench>(story: Story<B>) {
-    let mut pids = Vec::new();
     let neighbours = [(0, 1, "ao-1"), (0, 10, "ao-1"), (1, 1, "ao-10"), (2, 1, "ao-1 ")];
-    for (index, (session, attempt, name)) in neighbours.into_iter().enumerate() {
-        let mut spec = story.spec(&format!("echo $$ > pid{index}; sleep 600"));
-        (spec.session, spec.attempt, spec.name) = (story.session(session), Attempt(attempt), name.into());
-        story.runtime().start(&spec).await.expect("it starts");
-        pids.push(number(&story.until_file(&format!("pid{index}")).await));
+    let specs = neighbours.map(|(session, attempt, name)| StartSpec {
+        session: story.session(session),
+        attempt: Attempt(attempt),
+        name: name.into(),
+        ..story.lasting()
+    });
+    for spec in &specs {
+        story.start_lasting(spec).await;
     }
     story.end().await;
     // Again, now that only longer names are left and no exact match.
     story.end().await;
-    until("the end", async || (!lives(pids[0])).then_some(())).await;
-    assert!(pids[1..].iter().all(|pid| lives(*pid)));
-    for (session, attempt, _) in &neighbours[1..] {
-        let order = EndOrder { session: story.session(*session), attempt: Attempt(*attempt), process: None };
-        story.runtime().end(&order).await.expect("it ends");
+    until("the end", async || (!story.bench().runs(&specs[0])).then_some(())).await;
+    assert!(specs[1..].iter().all(|spec| story.bench().runs(spec)));
+    for spec in &specs[1..] {
+        story.end_spec(spec).await;
     }
-    assert!(pids.iter().all(|pid| !lives(*pid)));
+    assert!(specs.iter().all(|spec| !story.bench().runs(spec)));
 }

@@ -2,7 +2,7 @@
 
 use ao_core::Attempt;
 use ao_core::input::ProcessLife;
-use ao_ports::{CensusEntry, EndOrder, ProcessRef};
+use ao_ports::{CensusEntry, EndOrder, ProcessRef, StartSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::story::{RuntimeBench, Story, lives, number, until};
@@ -12,7 +12,9 @@ fn kill(pid: i32) {
 }
 
 pub async fn an_exit_is_reported_with_its_code<B: RuntimeBench>(mut story: Story<B>) {
-    let process = story.start("exit 7").await;
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
+    story.bench().exit(&spec, 7).await;
     assert_eq!(story.exit().await, (story.session(0), Attempt(1), Some(7)));
     assert_eq!(story.runtime().look(&process).await, ProcessLife::Gone { code: Some(7) });
     story.restart().await;
@@ -36,12 +38,10 @@ pub async fn a_killed_program_is_seen<B: RuntimeBench>(mut story: Story<B>) {
 }
 
 pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench>(mut story: Story<B>) {
-    let script = "echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done; exit 5";
-    let process = story.start(script).await;
-    let pid = number(&story.until_file("pid").await);
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
     story.daemon_ends();
-    std::fs::write(story.folder().join("go"), "").expect("a file");
-    until("the exit", async || (!lives(pid)).then_some(())).await;
+    story.bench().exit(&spec, 5).await;
     story.daemon_starts().await;
     let gone = ProcessLife::Gone { code: Some(5) };
     let counted = CensusEntry {
@@ -144,16 +144,14 @@ pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
 }
 
 pub async fn a_census_knows_all_after_a_restart<B: RuntimeBench>(mut story: Story<B>) {
-    let scripts = ["sleep 600", "sleep 600", "exit 3", "sleep 600"];
-    for (number, script) in scripts.iter().enumerate() {
-        let mut spec = story.spec(script);
-        spec.session = story.session(number as u64);
-        story.runtime().start(&spec).await.expect("it starts");
+    let specs: Vec<StartSpec> =
+        (0..4).map(|number| StartSpec { session: story.session(number), ..story.lasting() }).collect();
+    for spec in &specs {
+        story.start_lasting(spec).await;
     }
+    story.bench().exit(&specs[2], 3).await;
     story.exit().await;
-    let order = |number| EndOrder { session: story.session(number), attempt: Attempt(1), process: None };
-    story.runtime().end(&order(3)).await.expect("it ends");
-    let (first, second, last) = (order(0), order(1), order(2));
+    story.end_spec(&specs[3]).await;
     story.restart().await;
     let mut census = story.runtime().census().await.expect("a census");
     census.sort_by_key(|counted| counted.session);
@@ -165,7 +163,7 @@ pub async fn a_census_knows_all_after_a_restart<B: RuntimeBench>(mut story: Stor
     assert!(matches!(life(1), Some(ProcessLife::Alive { .. })), "{census:?}");
     assert_eq!(life(2), Some(ProcessLife::Gone { code: Some(3) }));
     assert!(matches!(life(3), None | Some(ProcessLife::Gone { .. })), "what was ended may be forgotten");
-    for order in [first, second, last] {
-        story.runtime().end(&order).await.expect("it ends");
+    for spec in &specs[..3] {
+        story.end_spec(spec).await;
     }
 }

@@ -7,72 +7,60 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ao_core::input::ProcessLife;
 use ao_core::setup::{SecretRef, SecretSource};
-use ao_ports::{EndOrder, ProcessIo, RuntimeError};
+use ao_ports::{EndOrder, ProcessIo, RuntimeError, StartSpec};
 use tokio::task::JoinSet;
 
 use super::end::StrayProgram;
 use super::story::{RuntimeBench, Story, pids, until};
 
-/// Writes its session to a file, and stays.
-const COUNTED: &str = "echo $AO_SESSION >> count; echo up; sleep 600";
-
-impl<B: RuntimeBench> Story<B> {
-    fn count(&self) -> usize {
-        std::fs::read_to_string(self.folder().join("count")).unwrap_or_default().lines().count()
-    }
-}
-
 pub async fn a_second_start_returns_the_same_process<B: RuntimeBench>(story: Story<B>) {
-    let spec = story.spec(COUNTED);
+    let spec = story.lasting();
+    story.bench().prepare(&spec);
     let (first, second) = tokio::join!(story.runtime().start(&spec), story.runtime().start(&spec));
     let process = first.expect("it starts");
     assert_eq!(second.as_ref(), Ok(&process), "two starts at once");
-    story.until_output(&process, "up").await;
-    assert_eq!(story.start(COUNTED).await, process, "a start of what runs");
-    assert_eq!(story.count(), 1);
+    assert_eq!(story.start_lasting(&spec).await, process, "a start of what runs");
+    assert_eq!(story.bench().starts(&spec), 1);
     story.end().await;
 }
 
 pub async fn a_start_after_a_restart_returns_the_same_process<B: RuntimeBench>(mut story: Story<B>) {
-    let process = story.start(COUNTED).await;
-    story.until_output(&process, "up").await;
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
     story.restart().await;
-    assert_eq!(story.start(COUNTED).await, process);
-    assert_eq!(story.count(), 1);
+    assert_eq!(story.start_spec(&spec).await, process);
+    assert_eq!(story.bench().starts(&spec), 1);
     story.end().await;
 }
 
 /// Returns the same process, alive or not.
 pub async fn an_attempt_that_has_exited_is_not_started_again<B: RuntimeBench>(mut story: Story<B>) {
-    let script = "echo $AO_SESSION >> count; exit 0";
-    let process = story.start(script).await;
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
+    story.bench().exit(&spec, 0).await;
     story.exit().await;
-    assert_eq!(story.start(script).await, process);
+    assert_eq!(story.start_spec(&spec).await, process);
     story.restart().await;
-    assert_eq!(story.start(script).await, process);
+    assert_eq!(story.start_spec(&spec).await, process);
     assert!(matches!(story.runtime().look(&process).await, ProcessLife::Gone { .. }));
-    assert_eq!(story.count(), 1);
+    assert_eq!(story.bench().starts(&spec), 1);
     story.end().await;
 }
 
 /// Such a start may return anything, but starts nothing.
 pub async fn an_attempt_that_was_ended_is_not_started_again<B: RuntimeBench>(mut story: Story<B>) {
-    let process = story.start(COUNTED).await;
-    story.until_output(&process, "up").await;
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
     story.end().await;
-    let _ = story.runtime().start(&story.spec(COUNTED)).await;
+    let _ = story.runtime().start(&spec).await;
     story.restart().await;
-    let _ = story.runtime().start(&story.spec(COUNTED)).await;
-    assert_eq!(story.count(), 1);
-    let alive = |life: ProcessLife| matches!(life, ProcessLife::Alive { .. });
-    assert!(!alive(story.runtime().look(&process).await));
-    let mut next = story.spec(COUNTED);
+    let _ = story.runtime().start(&spec).await;
+    assert_eq!(story.bench().starts(&spec), 1);
+    assert!(!matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }));
+    let mut next = story.lasting();
     next.attempt = next.attempt.next();
-    let next_process = story.runtime().start(&next).await.expect("the next attempt is another");
-    assert_ne!(next_process, process);
-    until("the next attempt", async || (story.count() == 2).then_some(())).await;
-    let order = EndOrder { session: next.session, attempt: next.attempt, process: Some(next_process) };
-    story.runtime().end(&order).await.expect("it ends");
+    assert_ne!(story.start_lasting(&next).await, process, "the next attempt is another");
+    story.end_spec(&next).await;
 }
 
 pub async fn twenty_start_at_once<B: RuntimeBench>(story: Story<B>) {
@@ -174,59 +162,57 @@ pub async fn a_program_starts_in_its_folder<B: RuntimeBench>(story: Story<B>) {
 }
 
 pub async fn what_cannot_be_started_is_named_and_leaves_nothing<B: RuntimeBench>(story: Story<B>) {
-    let mut spec = story.spec(COUNTED);
+    let mut spec = story.lasting();
     spec.command.program = "no-such-program-anywhere".into();
     let err = story.runtime().start(&spec).await.expect_err("there is no such program");
     assert_eq!(err, RuntimeError::NoProgram { program: "no-such-program-anywhere".into() });
 
-    let mut spec = story.spec(COUNTED);
+    let mut spec = story.lasting();
     spec.path = story.folder().join("not there").display().to_string();
     let err = story.runtime().start(&spec).await.expect_err("there is no such folder").to_string();
     assert!(err.contains("not there"), "{err}");
 
-    let mut spec = story.spec(COUNTED);
+    let mut spec = story.lasting();
     let from = SecretSource::File(story.folder().join("no-key").display().to_string());
     spec.command.secrets.push(SecretRef { name: "STORY_KEY".into(), from });
     let err = story.runtime().start(&spec).await.expect_err("there is no such key");
     assert!(matches!(err, RuntimeError::NoSecret { .. }), "{err}");
 
-    story.assert_nothing_runs().await;
-    let process = story.start(COUNTED).await;
-    story.until_output(&process, "up").await;
-    assert_eq!(story.count(), 1, "once it can be started, the same attempt is");
+    story.assert_nothing_runs(&spec).await;
+    let spec = story.lasting();
+    let process = story.start_lasting(&spec).await;
+    assert_eq!(story.bench().starts(&spec), 1, "once it can be started, the same attempt is");
     assert!(
         matches!(story.runtime().look(&process).await, ProcessLife::Alive { .. }),
         "what failed before is no end of it"
     );
-    assert_eq!(story.output(&process).await, "up\n", "nor a word of it");
+    assert_eq!(story.output(&process).await, "", "nor a line of its output");
     story.end().await;
 }
 
 pub async fn a_port_of_somebody_else_keeps_a_program_from_starting<B: RuntimeBench>(story: Story<B>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("it has one").port();
-    let mut spec = story.spec(COUNTED);
+    let mut spec = story.lasting();
     spec.ports.push(port);
     let err = story.runtime().start(&spec).await.expect_err("somebody listens there");
     assert_eq!(err, RuntimeError::PortTaken { port });
-    story.assert_nothing_runs().await;
+    story.assert_nothing_runs(&spec).await;
     drop(listener);
-    let process = story.runtime().start(&spec).await.expect("it is free");
-    story.until_output(&process, "up").await;
+    story.start_lasting(&spec).await;
     story.end().await;
 }
 
 /// The set-up listens on the session's port before there is an agent.
 pub async fn a_port_of_the_sessions_own_set_up_does_not<B: RuntimeBench>(story: Story<B>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let mut spec = story.spec(COUNTED);
+    let mut spec = story.lasting();
     spec.ports.push(listener.local_addr().expect("it has one").port());
     let mut other = spec.clone();
     other.session = story.session(1);
     // The listener is this test process; a process with the session's id passes for its owner.
     let _server = StrayProgram::of(&spec, true);
-    let process = story.runtime().start(&spec).await.expect("its own server has the port");
-    story.until_output(&process, "up").await;
+    story.start_lasting(&spec).await;
     let err = story.runtime().start(&other).await.expect_err("for others it is taken");
     assert!(matches!(err, RuntimeError::PortTaken { .. }), "{err}");
     story.end().await;
@@ -238,18 +224,18 @@ pub async fn a_way_of_holding_that_it_does_not_have_is_refused<B: RuntimeBench>(
     assert!(all.iter().any(|io| abilities.holds(*io)), "it holds programs in some way");
     for io in all {
         if !abilities.holds(io) {
-            let mut spec = story.spec(COUNTED);
+            let mut spec = story.lasting();
             spec.command.io = io;
             let err = story.runtime().start(&spec).await.expect_err("it cannot");
             assert!(matches!(err, RuntimeError::Unable { .. }), "{err}");
-            story.assert_nothing_runs().await;
+            story.assert_nothing_runs(&spec).await;
         }
     }
 }
 
 impl<B: RuntimeBench> Story<B> {
-    async fn assert_nothing_runs(&self) {
-        assert_eq!(self.count(), 0);
+    async fn assert_nothing_runs(&self, spec: &StartSpec) {
+        assert_eq!(self.bench().starts(spec), 0);
         let counted = self.runtime().census().await.expect("a census");
         assert!(counted.iter().all(|one| !matches!(one.life, ProcessLife::Alive { .. })), "{counted:?}");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -26,6 +26,10 @@ pub const BOUND: Duration = Duration::from_secs(40);
 /// The most sessions of one story.
 const SESSIONS: u64 = 64;
 
+/// Adds its pid to a file, and runs until [`RuntimeBench::exit`] makes it exit.
+const LASTING: &str = "own=$AO_SESSION.$AO_ATTEMPT; echo $$ >> pids.$own; \
+    while [ ! -e exit.$own ]; do sleep 0.05; done; exit $(cat exit.$own)";
+
 /// An adapter's part of the contract: opens the runtime over a state of its own.
 ///
 /// Its drop removes everything that the runtime has on the host besides the programs.
@@ -37,6 +41,40 @@ pub trait RuntimeBench: Send + Sync {
 
     /// Returns how the programs of the stories are held.
     fn io(&self) -> ProcessIo;
+
+    /// Prepares for the start of a program. Real programs need nothing.
+    fn prepare(&self, _: &StartSpec) {}
+
+    /// Returns how often the program of [`Story::lasting`] was started.
+    fn starts(&self, spec: &StartSpec) -> usize {
+        recorded_pids(spec).len()
+    }
+
+    /// Returns true if a program of [`Story::lasting`] runs.
+    fn runs(&self, spec: &StartSpec) -> bool {
+        recorded_pids(spec).into_iter().any(lives)
+    }
+
+    /// Makes a program of [`Story::lasting`] exit. Returns once it has exited.
+    async fn exit(&self, spec: &StartSpec, code: u8) {
+        let (partial, file) = (own_file(spec, "partial"), own_file(spec, "exit"));
+        std::fs::write(&partial, code.to_string()).expect("the code is written");
+        std::fs::rename(partial, file).expect("the code is there");
+        let begun = Instant::now();
+        while self.runs(spec) {
+            assert!(begun.elapsed() < BOUND, "the program did not exit within {BOUND:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+fn own_file(spec: &StartSpec, kind: &str) -> PathBuf {
+    Path::new(&spec.path).join(format!("{kind}.{}.{}", spec.session, spec.attempt))
+}
+
+fn recorded_pids(spec: &StartSpec) -> Vec<i32> {
+    let text = std::fs::read_to_string(own_file(spec, "pids")).unwrap_or_default();
+    text.lines().map(number).collect()
 }
 
 /// One runtime, and the operations of a story.
@@ -129,8 +167,31 @@ impl<B: RuntimeBench> Story<B> {
         }
     }
 
+    /// Returns the spec of a program that runs until it is ended, or until [`RuntimeBench::exit`] makes it exit.
+    pub fn lasting(&self) -> StartSpec {
+        self.spec(LASTING)
+    }
+
     pub async fn start(&self, script: &str) -> ProcessRef {
-        self.runtime().start(&self.spec(script)).await.expect("it starts")
+        self.start_spec(&self.spec(script)).await
+    }
+
+    pub async fn start_spec(&self, spec: &StartSpec) -> ProcessRef {
+        self.bench.prepare(spec);
+        self.runtime().start(spec).await.expect("it starts")
+    }
+
+    /// Starts a program of [`Story::lasting`], and waits until it runs.
+    pub async fn start_lasting(&self, spec: &StartSpec) -> ProcessRef {
+        let process = self.start_spec(spec).await;
+        until("the program", async || (self.bench.starts(spec) > 0).then_some(())).await;
+        process
+    }
+
+    /// Ends the process of a spec.
+    pub async fn end_spec(&self, spec: &StartSpec) {
+        let order = EndOrder { session: spec.session, attempt: spec.attempt, process: None };
+        self.runtime().end(&order).await.expect("it ends");
     }
 
     /// Returns a script that reads the input of [`Story::tell`] on its stdin.
