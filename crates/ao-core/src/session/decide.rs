@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::dialog::{answer, is_answering};
 use super::due::{due, go_on};
 use super::holds::{cut_turn, halt, hold, release, resume, spent};
-use super::launch::{launch, may_go_on, may_restore, requeued, restored, wake};
+use super::launch::{has_ended, launch, may_go_on, may_restore, requeued, restored, wake};
 use super::lease::PortLeases;
 use super::outbox::backoff;
 use super::report::{ReportOrigin, reported};
@@ -420,7 +420,7 @@ pub(crate) fn decide(
         }
         (_, I::Answer { .. }) => Err(Refusal::not_now(session, now, "answered", "it has no process")),
         (_, I::Cleanup | I::Discard) => Err(Refusal::not_now(session, now, "cleaned up", "stop it first")),
-        (_, I::Pause { .. }) => Err(Refusal::not_now(session, now, "paused", "it has ended")),
+        (_, I::Pause { .. }) => Err(has_ended(state, session, now)),
     }
 }
 

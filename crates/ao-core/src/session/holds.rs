@@ -1,5 +1,6 @@
 //! Holds that keep a session from its next turn, and the budgets that set them.
 
+use super::launch::has_ended;
 use super::say::daemon_message;
 use super::{AfterStop, HoldKind, Phase, Session, SessionEvent, TurnCancel};
 use crate::Timestamp;
@@ -33,6 +34,10 @@ pub(super) fn resume(
 ) -> Result<Vec<SessionEvent>, Refusal> {
     if let Some(reached) = limits.unwrap_or(session.usage.limits).reached(&session.usage.spend) {
         return Err(spent_budget(session, &reached));
+    }
+    // A new limit alone is accepted: a restore needs it if the budget is spent.
+    if limits.is_none() && !session.is_live() {
+        return Err(has_ended(state, session, now));
     }
     let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
     if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {

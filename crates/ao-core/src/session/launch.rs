@@ -166,6 +166,16 @@ pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> R
     }
 }
 
+/// Returns the refusal of a request that a session which has ended cannot fulfil.
+pub(super) fn has_ended(state: &State, session: &Session, now: Timestamp) -> Refusal {
+    Refusal::Ended {
+        session: session.id,
+        name: session.spec.name.clone(),
+        outcome: session.status(now).reason,
+        restorable: may_restore(state, session, now).is_ok(),
+    }
+}
+
 /// Refuses if a session that has ended may not come back: its work is not wanted, or another one has taken its place.
 fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: SessionOutcome::Merged { pull }, .. } = &session.phase {

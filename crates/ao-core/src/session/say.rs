@@ -1,6 +1,6 @@
 //! Messages to an agent: queued, written at a quiet point, proven, or given up.
 
-use super::launch::{may_go_on, may_restore};
+use super::launch::{has_ended, may_go_on};
 use super::outbox::{DELIVERY_BYTES, OutboxStep, is_turn_of};
 use super::{DeliveryStage, Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent};
 use crate::Timestamp;
@@ -20,14 +20,7 @@ pub(super) fn send(
     new: NewMessage,
 ) -> Result<Vec<SessionEvent>, Refusal> {
     match &session.phase {
-        Phase::Ended { outcome, .. } => {
-            return Err(Refusal::Ended {
-                session: session.id,
-                name: session.spec.name.clone(),
-                outcome: outcome.to_string(),
-                restorable: may_restore(state, session, now).is_ok(),
-            });
-        }
+        Phase::Ended { .. } => return Err(has_ended(state, session, now)),
         // It would wake the agent for work that is no longer wanted.
         Phase::Exited { .. } | Phase::Resting { .. } => may_go_on(state, session)?,
         _ => {}

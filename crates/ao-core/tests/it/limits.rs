@@ -90,6 +90,21 @@ fn a_limit_below_what_is_spent_already_is_refused() {
 }
 
 #[test]
+fn a_session_that_has_ended_is_neither_paused_nor_resumed() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.ended(session);
+    for input in [SessionInput::Resume { limits: None }, SessionInput::Pause { by: "ann".into() }] {
+        let refused = desk.try_take(Input::Session { session, input }).unwrap_err();
+        assert!(matches!(refused, Refusal::Ended { restorable: true, .. }), "{refused}");
+    }
+    let limits = SpendLimits { micros: Some(5_000_000), ..SpendLimits::default() };
+    desk.tell(session, SessionInput::Resume { limits: Some(limits) });
+    assert_eq!(desk.session(session).usage.limits, limits, "a restore may need it");
+}
+
+#[test]
 fn near_the_limit_the_agent_is_asked_to_sum_up_once() {
     let mut desk = Desk::new();
     let session = with_budget(&mut desk, 1_000_000);

@@ -12,7 +12,8 @@ use crate::error::CommandError;
 /// Continue a paused session, with new limits if its budget is used up
 ///
 /// A `capped` session has used up its own budget or one that it shares: that of its issue, its project or the day. It
-/// continues only with a new limit; `ao budget` shows which one.
+/// continues only with a new limit; `ao budget` shows which one. A session that has ended is refused; `ao session
+/// restore` restores it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao resume my-app-3
