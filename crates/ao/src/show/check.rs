@@ -1,5 +1,6 @@
 //! Renders checks and their runs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use ao_api::{Check, CheckRun, CheckRunState, Checks};
@@ -16,6 +17,12 @@ pub(crate) fn is_pending(state: CheckRunState) -> bool {
 /// Returns true if a run in this state prevents a merge.
 pub(crate) fn is_bad(state: CheckRunState) -> bool {
     matches!(state, CheckRunState::Failed | CheckRunState::Broken | CheckRunState::Cancelled)
+}
+
+/// Returns the newest run of each check. Forges list the newest runs first.
+pub(crate) fn newest(runs: &[CheckRun]) -> Vec<CheckRun> {
+    let mut seen = BTreeSet::new();
+    runs.iter().filter(|run| seen.insert(&run.check)).cloned().collect()
 }
 
 /// Renders the state of a run with its colour.

@@ -186,7 +186,7 @@ fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
     }
     heading(drawn, "Checks");
     let mut table = TextTable::new(&["", "", "", "?", ""]).without_heading().indented(2);
-    for run in &detail.check_runs {
+    for run in &check::newest(&detail.check_runs) {
         table.row([
             check::state(run.state),
             TableCell::new(&run.check),

@@ -12,7 +12,7 @@ use crate::client::event_watch::{self, EventWatch};
 use crate::commands::check::{RunWatch, verdict};
 use crate::error::{CommandError, FailureKind};
 use crate::show::Canvas;
-use crate::show::check::{is_bad, is_pending};
+use crate::show::check::{is_bad, is_pending, newest};
 use crate::{show, ui};
 
 /// Interval of looks, in case an event was missed.
@@ -20,7 +20,8 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// Show the checks of a pull request
 ///
-/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if some are still pending.
+/// Shows the newest run of each check; `ao check list --pull` shows all of them. Exits with 0 if all have passed, with 18
+/// if one has failed, and with 19 if some are still pending.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr checks 7
@@ -41,12 +42,12 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             false => Ok(detail),
         }
     })?;
-    let runs = &detail.check_runs;
+    let runs = newest(&detail.check_runs);
     if cx.json() {
         ui::json(&CheckRuns { runs: runs.clone() })?;
     } else {
         let canvas = Canvas::here();
-        ui::text(show::runs(runs, canvas))?;
+        ui::text(show::runs(&runs, canvas))?;
         for run in runs.iter().filter(|run| is_bad(run.state)) {
             let failure = show::failure(run, canvas);
             if !failure.is_empty() {
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             }
         }
     }
-    verdict(runs)?;
+    verdict(&runs)?;
     if is_over(&detail) {
         if runs.is_empty() {
             ui::note("there are no checks; `ao check list` proposes some");

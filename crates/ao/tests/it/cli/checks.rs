@@ -141,11 +141,12 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
 }
 
 #[test]
-fn the_checks_of_a_pull_request_say_how_they_stand() {
+fn the_checks_of_a_pull_request_decide_the_exit_code() {
     let daemon = StandIn::new();
     let with = |states: &[&str]| {
         let mut detail = pull(7);
-        let run = |(at, state): (usize, &&str)| check_run(&format!("run_{at}"), "test", state);
+        let names = ["lint", "test", "docs"];
+        let run = |(at, state): (usize, &&str)| check_run(&format!("run_{at}"), names[at], state);
         detail.check_runs = states.iter().enumerate().map(run).collect();
         detail.pull.checks = if states.is_empty() { PullChecks::None } else { PullChecks::Pending };
         json(&detail)
@@ -164,7 +165,7 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
     exit 18
     -- stdout --
     RUN    CHECK  STATE   PULL      COMMIT        TOOK  AGE   WHY
-    run_0  test   passed  my-app!7  4f1c2d3e5a6b  42s   [age]
+    run_0  lint   passed  my-app!7  4f1c2d3e5a6b  42s   [age]
     run_1  test   failed  my-app!7  4f1c2d3e5a6b  42s   [age]  login::remembers and 2 more
 
     test in unit tests
@@ -175,6 +176,21 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
     error: 1 of 2 checks failed: `test`
     hint: `ao check logs run_1` shows its whole output
     ");
+}
+
+#[test]
+fn a_check_that_was_run_again_counts_once_with_its_newest_run() {
+    for (states, ending) in
+        [(["passed", "failed"], "exit 0"), (["failed", "failed"], "error: 1 of 1 check failed: `test`")]
+    {
+        let daemon = StandIn::new();
+        let mut detail = pull(7);
+        let run = |(at, state): (usize, &str)| check_run(&format!("run_{}", 2 - at), "test", state);
+        detail.check_runs = states.into_iter().enumerate().map(run).collect();
+        daemon.on("GET /api/pulls/my-app%217", json(&detail));
+        let said = daemon.ao(&["pr", "checks", "my-app!7"]);
+        assert!(said.contains(ending) && said.contains("run_2") && !said.contains("run_1"), "{said}");
+    }
 }
 
 #[test]
