@@ -1,6 +1,6 @@
 //! Renders conflicting branches as a matrix and as a list, and the conflict between two of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ao_api::{Conflict, ConflictBranch, ConflictFile, ConflictLines, Conflicts};
@@ -23,18 +23,19 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
         .filter(|branch| told.clashes.iter().any(|clash| clash.a == branch.name || clash.b == branch.name))
         .collect();
     let mut drawn = String::new();
-    if told.clashes.is_empty() && !told.left_out.is_empty() {
-        let all = ui::count(told.branches.len() as u64, "branch").replace("branchs", "branches");
-        let _ = writeln!(drawn, "{all}; no conflict was found, but not all of them could be compared.");
-    } else if told.clashes.is_empty() {
-        let all = ui::count(told.branches.len() as u64, "branch").replace("branchs", "branches");
-        let _ = writeln!(drawn, "{all} compared; all of them merge with each other.");
+    let all = count_branches(told.branches.iter());
+    if told.clashes.is_empty() {
+        let _ = match (all, told.left_out.is_empty()) {
+            (_, false) => writeln!(drawn, "No conflict was found, but not all branches could be compared."),
+            (1, true) => writeln!(drawn, "1 branch; there is no other to compare it with."),
+            (_, true) => writeln!(drawn, "{all} branches compared; all of them merge with each other."),
+        };
     } else {
         drawn += &legend(&clashing, canvas);
         if clashing.len() <= MATRIX {
             drawn += &matrix(told, &clashing);
         }
-        let free = told.branches.len() - clashing.len();
+        let free = all - count_branches(clashing.iter().copied());
         if free > 0 {
             let _ = writeln!(drawn, "\n{free} more merge with all others.");
         }
@@ -54,6 +55,11 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
         let _ = writeln!(drawn, "not compared: {}: {}", plain(&left.name), plain(&left.why));
     }
     drawn
+}
+
+/// Counts the distinct branches. A session and its own pull request have the same one.
+fn count_branches<'a>(sides: impl Iterator<Item = &'a ConflictBranch>) -> usize {
+    sides.map(|side| &side.branch).collect::<BTreeSet<_>>().len()
 }
 
 /// Renders the conflict between two branches, with its content.
@@ -188,6 +194,17 @@ mod tests {
         assert!(drawn.contains("1 more merge with all others"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
         assert!(!drawn.contains('\u{1b}'), "what others wrote does not steer the terminal");
+    }
+
+    #[test]
+    fn a_session_and_its_own_pull_request_are_one_branch() {
+        let mut told = Conflicts { clashes: vec![], ..told() };
+        let pull =
+            ConflictBranch { name: "app!1".into(), kind: ConflictSource::Pull, ..told.branches[0].clone() };
+        told.branches.push(pull);
+        assert!(conflicts(&told, canvas(None)).starts_with("3 branches compared; "));
+        told.branches.retain(|side| side.branch == "agent/app-1");
+        assert_eq!(conflicts(&told, canvas(None)), "1 branch; there is no other to compare it with.\n");
     }
 
     #[test]
