@@ -67,7 +67,7 @@ pub fn summary(state: &State, now: Timestamp) -> Option<String> {
     let mut lines: Vec<String> = state.tally.iter().map(|(project, tally)| line(project, tally)).collect();
     let plan = plan(state, now, None);
     let advice = advise(state, now, None);
-    if lines.is_empty() && advice.is_empty() && plan.waiting.is_empty() {
+    if lines.is_empty() && advice.is_empty() && plan.waiting.iter().all(|work| work.obstacle.is_none()) {
         return None;
     }
     if lines.is_empty() {

@@ -25,7 +25,8 @@ pub struct WorkPlan {
     pub running: Vec<PlannedWork>,
     /// Work that gets a slot automatically, in order.
     pub next: Vec<PlannedWork>,
-    /// Work that waits for something else first.
+    /// Work that waits for something else. Work that has begun and whose process has ended comes first, without an
+    /// obstacle: the status of its session shows what it waits for.
     pub waiting: Vec<PlannedWork>,
 }
 
@@ -63,9 +64,11 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> WorkP
             Phase::Queued { since } => waiting.push(of_session(state, session, since, &slots)),
             _ => {
                 done.extend(session.spec.task.clone());
-                let mut running = of_session(state, session, session.created, &slots).planned;
-                running.round = Some(0);
-                plan.running.push(running);
+                let begun = of_session(state, session, session.created, &slots).planned;
+                match session.takes_slot() {
+                    true => plan.running.push(PlannedWork { round: Some(0), ..begun }),
+                    false => plan.waiting.push(begun),
+                }
             }
         }
     }

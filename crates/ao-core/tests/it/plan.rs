@@ -1,6 +1,7 @@
 //! What would run when: rounds within the caps, after blockers, and what waits for something else.
 
 use ao_core::assign::AutoAssign;
+use ao_core::evidence::{Reading, SignalSource};
 use ao_core::plan::{PlannedWork, WorkPlan, plan};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{AuthorFacts, AuthorStanding};
@@ -78,6 +79,17 @@ fn a_plan_goes_round_by_round_and_after_what_blocks() {
     assert_eq!(found.next[4].blocked_by.len(), 2);
     let other = plan(&desk.state, desk.now, Some(&ao_core::ProjectId::new("other")));
     assert_eq!(other, WorkPlan::default());
+}
+
+#[test]
+fn work_whose_process_has_ended_does_not_run() {
+    let mut desk = desk(2);
+    let session = desk.idle("1");
+    desk.spawn("2");
+    assert_eq!(drawn(&plan(&desk.state, desk.now, None)), ["1 0", "2 0"]);
+    desk.sees(session, SignalSource::Process, Reading::Exited { code: Some(0) });
+    desk.ended(session);
+    assert_eq!(drawn(&plan(&desk.state, desk.now, None)), ["2 0", "1 waits"]);
 }
 
 #[test]

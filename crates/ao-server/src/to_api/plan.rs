@@ -10,7 +10,7 @@ use super::explain::waits_for;
 /// Converts work that runs, will run, and waits.
 pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> ao_api::Plan {
     let plan::WorkPlan { running, next, waiting } = plan::plan(state, now, project);
-    let told = |list: Vec<plan::PlannedWork>| list.into_iter().map(|one| planned(state, one)).collect();
+    let told = |list: Vec<plan::PlannedWork>| list.into_iter().map(|one| planned(state, one, now)).collect();
     ao_api::Plan {
         taken: state.slots_taken(),
         slots: state.settings.max_live,
@@ -20,8 +20,12 @@ pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -
     }
 }
 
-fn planned(state: &State, planned: plan::PlannedWork) -> ao_api::Planned {
+fn planned(state: &State, planned: plan::PlannedWork, now: Timestamp) -> ao_api::Planned {
     let session = planned.session.and_then(|id| state.sessions.get(&id));
+    let why = match &planned.obstacle {
+        Some(obstacle) => Some(waits_for(state, obstacle)),
+        None => session.filter(|_| planned.round.is_none()).map(|session| session.status(now).reason),
+    };
     ao_api::Planned {
         project_id: planned.project.to_string(),
         issue: planned.task.map(|task| task.to_string()),
@@ -32,7 +36,7 @@ fn planned(state: &State, planned: plan::PlannedWork) -> ao_api::Planned {
         priority: planned.priority,
         round: planned.round,
         reason: planned.obstacle.as_ref().map(reason),
-        why: planned.obstacle.as_ref().map(|obstacle| waits_for(state, obstacle)),
+        why,
         blocked_by: planned.blocked_by.iter().map(ToString::to_string).collect(),
     }
 }

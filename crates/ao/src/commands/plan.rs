@@ -8,8 +8,8 @@ use crate::{show, ui};
 /// Show what runs, what will run next, and why the rest waits
 ///
 /// Includes queued sessions, and issues that are assigned automatically. A round starts when the previous one has
-/// ended. All sessions are assumed to take the same time, so this is an estimate. Sessions that wait for a person
-/// have no round.
+/// ended. All sessions are assumed to take the same time, so this is an estimate. Sessions that wait for a person, or
+/// whose process has ended, have no round.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao plan
