@@ -212,6 +212,8 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Stopped => &["ao logs NAME"],
         StatusWord::Paused => &["ao resume NAME"],
         StatusWord::Capped => &["ao budget", "ao resume NAME"],
+        // Between turns it may have no process, and so no terminal.
+        StatusWord::Idle if session.process.is_none() => &["ao logs NAME", "ao send NAME …"],
         StatusWord::Blocked | StatusWord::Unknown | StatusWord::Idle => &["ao attach NAME", "ao send NAME …"],
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],

@@ -87,6 +87,13 @@ fn issue_to_pull(machine: &Machine, runtime: &str) {
     machine.ao(&["issue", "add", "Say hello"]).succeeds();
     machine.ao(&["spawn", "1"]).succeeds();
     until("there is a pull request", || machine.pulls() == 1);
+    let listed = machine.ao(&["list", "--json"]).succeeds().json();
+    let session = listed["sessions"][0]["name"].as_str().unwrap().to_owned();
+    let explained = || machine.ao(&["explain", &session]).succeeds().out;
+    until("its turn is over", || explained().contains("its turn is over"));
+    let told = explained();
+    assert!(told.contains("ao logs") && !told.contains("ao attach"), "there is no process: {told}");
+    machine.ao(&["plan"]).succeeds().says("Running (0 of ").says("its turn is over");
 }
 
 /// acceptance: J1
