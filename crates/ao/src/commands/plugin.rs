@@ -2,8 +2,10 @@
 
 use ao_config::catalog::{PluginInfo, PluginSlot};
 use ao_daemon::registry;
+use serde_json::Value;
 
 use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
 use crate::show::{TableCell, TextTable};
 use crate::ui;
@@ -46,21 +48,28 @@ enum Command {
     },
 }
 
-/// Lists the built-in plugins, and `command`, which stands for any program.
-fn built_in() -> Vec<PluginInfo> {
-    let own = PluginInfo::new(
-        PluginSlot::Agent,
-        "command",
-        "any program, described under `tools` in the configuration",
-    );
-    registry::catalog().plugins().cloned().chain([own]).collect()
+/// Lists the built-in plugins, the agents of the configuration in use here, and `command`, which stands for any program.
+fn plugins(cx: &Context) -> Vec<PluginInfo> {
+    // `ao config check` reports a configuration that cannot be read.
+    let tools = settings::load(cx).map(|loaded| loaded.config.tools).unwrap_or_default();
+    let any = "any program, described under `tools` in the configuration";
+    let any = PluginInfo::new(PluginSlot::Agent, "command", any);
+    let is_replaced =
+        |plugin: &PluginInfo| plugin.slot == PluginSlot::Agent && tools.contains_key(&plugin.name);
+    let catalog = registry::catalog();
+    let built_in = catalog.plugins().filter(|plugin| !is_replaced(plugin)).cloned();
+    let own = tools.iter().map(|(name, tool)| PluginInfo {
+        program: tool.get("program").and_then(Value::as_str).map(str::to_owned),
+        ..PluginInfo::new(PluginSlot::Agent, name, "your own agent, described under `tools`")
+    });
+    built_in.chain(own).chain([any]).collect()
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Command::List => list(&built_in(), cx),
+        Command::List => list(&plugins(cx), cx),
         Command::Search { word } => {
-            let found = found(word);
+            let found = found(word, cx);
             if found.is_empty() {
                 return Err(CommandError::user(format!("no plugin matches `{word}`"))
                     .hint("`ao plugin list` shows all"));
@@ -78,13 +87,13 @@ fn not_yet(what: String) -> CommandError {
         .hint("`ao plugin list` shows what is built in")
 }
 
-fn found(word: &str) -> Vec<PluginInfo> {
+fn found(word: &str, cx: &Context) -> Vec<PluginInfo> {
     let word = word.to_lowercase();
     let has = |plugin: &PluginInfo| {
         let slot = plugin.slot.to_string();
         [&slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
     };
-    built_in().into_iter().filter(has).collect()
+    plugins(cx).into_iter().filter(has).collect()
 }
 
 fn list(plugins: &[PluginInfo], cx: &Context) -> Result<(), CommandError> {

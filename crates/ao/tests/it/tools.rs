@@ -94,3 +94,18 @@ fn an_agent_described_in_any_spelling_works() {
         house.wait_for(&session, "idle");
     }
 }
+
+#[test]
+fn own_agents_are_listed_among_the_plugins() {
+    let place = Place::new();
+    let app = place.repository("my-app");
+    let text = "projects: { my-app: { path: . } }\ntools: { mine: { program: ./mine }, codex: { program: my-codex } }\n";
+    fs::write(app.join("agent-orchestrator.yaml"), text).unwrap();
+    let listed = place.run(&app, &["plugin", "list"]);
+    for (name, program) in [("mine", "./mine"), ("codex", "my-codex")] {
+        let lines: Vec<&str> =
+            listed.lines().filter(|line| line.split_whitespace().nth(1) == Some(name)).collect();
+        assert!(matches!(lines[..], [one] if one.contains(program)), "{listed}");
+    }
+    assert!(place.run(&app, &["plugin", "search", "mine"]).contains("your own agent"));
+}
