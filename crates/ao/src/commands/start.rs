@@ -2,7 +2,6 @@
 
 use ao_api::client::{Client, ClientError, ItemName};
 use ao_api::{AgentRole, NewProject, NewSession, Projects, Session, Spawned};
-use ao_config::ConfigError;
 use ao_daemon::config;
 use ao_daemon::config::apply::agents_of;
 use ao_daemon::registry;
@@ -102,7 +101,7 @@ async fn start(args: &Args, cx: &Context) -> Result<StartResult, CommandError> {
         StartTarget::Nothing => None,
     };
     let loaded = config::load(config.as_deref())?;
-    let findings = working(findings::of(&loaded, cx).await?)?;
+    let findings = findings::without_errors(&loaded, cx).await?;
     let enabled = config.is_some()
         && combination::has_orchestrator(&loaded, &agents_of(&loaded, &registry::built_in()));
     let opens = loaded.config.dashboard.open;
@@ -166,15 +165,6 @@ async fn started_again(
         }
     }
     Ok(())
-}
-
-/// Refuses a configuration with errors; warnings are shown after the start.
-fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandError> {
-    let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
-    match wrong.is_empty() {
-        true => Ok(warnings),
-        false => Err(ConfigError { problems: wrong.into_iter().map(|wrong| wrong.problem).collect() }.into()),
-    }
 }
 
 /// Returns the project to look for an issue in: the one that was started, or the one of the current folder if there

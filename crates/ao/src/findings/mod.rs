@@ -2,19 +2,20 @@
 //!
 //! ```text
 //!  Loaded (files, with places) ─┐
-//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, fix)
+//!  MachineFacts, repositories ──┴─► of ─► ConfigFinding (severity, place, reason, fix)
 //! ```
 //!
 //! Each kind of finding has its own file. An error stops a start. A problem fails `ao config check`, and the setting is refused
 //! where it is used. A warning is shown.
 
+mod bases;
 mod channels;
 mod facts;
 mod ignored;
 mod missing;
 mod programs;
 
-use ao_config::{Loaded, Problem};
+use ao_config::{ConfigError, Loaded, Problem};
 use ao_daemon::config::apply::strange_tools;
 use ao_daemon::registry;
 use serde::Serialize;
@@ -26,7 +27,7 @@ use crate::error::CommandError;
 use crate::ui;
 
 pub(crate) use self::facts::{MachineFacts, desktop};
-pub(crate) use self::programs::PROGRAM;
+pub(crate) use self::programs::{PROGRAM, find_agent};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -34,7 +35,7 @@ pub(crate) use self::programs::PROGRAM;
 pub(crate) enum FindingSeverity {
     /// A part of the configuration does not work; the rest does.
     Warning,
-    /// A configured name does not exist in this version; sessions that do not need it work.
+    /// A configured name does not exist; sessions that do not need it work.
     Problem,
     /// Nothing should be started with this.
     Error,
@@ -56,10 +57,6 @@ impl ConfigFinding {
 
     pub(crate) fn error(id: &'static str, problem: Problem) -> ConfigFinding {
         ConfigFinding { id, severity: FindingSeverity::Error, problem }
-    }
-
-    pub(crate) fn is_error(&self) -> bool {
-        self.severity == FindingSeverity::Error
     }
 
     /// Prints it for people.
@@ -84,8 +81,9 @@ impl ConfigFinding {
     }
 }
 
-/// Finds everything that cannot work, errors first.
-pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> {
+/// Finds everything that cannot work on this machine, errors first.
+pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFinding>, CommandError> {
+    let facts = &MachineFacts::gather(loaded, &cx.data_dir()?).await;
     let UnworkableSettings { mut refused, mut doubtful } = unworkable(loaded, &registry::built_in());
     let mut findings: Vec<ConfigFinding> = tools(loaded).chain(missing::look(loaded, &refused)).collect();
     let is_other = |problem: &Problem| loaded.missing.iter().all(|it| it.problem.what != problem.what);
@@ -98,14 +96,24 @@ pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     findings.extend(projects(loaded));
     findings.extend(channels::look(loaded, facts));
     findings.extend(programs::look(loaded));
+    findings.extend(programs::own_agents(loaded));
+    findings.extend(bases::look(loaded).await);
     findings.extend(ignored::look(loaded, facts));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    findings
+    Ok(findings)
 }
 
-/// Collects the facts about this machine, and finds everything that cannot work.
-pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFinding>, CommandError> {
-    Ok(look(loaded, &MachineFacts::gather(loaded, &cx.data_dir()?).await))
+/// Like [`of`], and refuses a configuration with errors.
+pub(crate) async fn without_errors(
+    loaded: &Loaded,
+    cx: &Context,
+) -> Result<Vec<ConfigFinding>, CommandError> {
+    let (wrong, others): (Vec<_>, Vec<_>) =
+        of(loaded, cx).await?.into_iter().partition(|finding| finding.severity == FindingSeverity::Error);
+    match wrong.is_empty() {
+        true => Ok(others),
+        false => Err(ConfigError { problems: wrong.into_iter().map(|wrong| wrong.problem).collect() }.into()),
+    }
 }
 
 /// Finds invalid descriptions of agents.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::fleet::make_repository;
+use crate::fleet::{git, make_repository};
 use crate::house::House;
 
 /// What was found, in words: of each of the three commands.
@@ -132,6 +132,53 @@ fn check_start_and_doctor_say_the_same_of_what_cannot_work() {
             assert!(told.err.contains(&format!("ao config set {place} local")), "{}", told.err);
         }
     }
+}
+
+/// acceptance: J8 (programs of own agents, default branches, required checks)
+#[test]
+fn what_the_machine_or_the_repository_lacks_is_named_with_its_line() {
+    let house = House::new();
+    let policy = house.repository().join(".ao/policy.yaml");
+    fs::create_dir(policy.parent().unwrap()).unwrap();
+    fs::write(&policy, "requiredChecks: [docs]\n").unwrap();
+    git(&house.repository(), &["add", ".ao"]);
+    git(&house.repository(), &["commit", "--quiet", "-m", "Policy"]);
+    let project = "    checks: [{ name: tests, command: 'true' }]\n    policy: { requiredChecks: [test] }";
+    house.configure_project(project, "  mine: { program: no-such-agent }\n");
+    let told = house.ao(&["config", "check"]).succeeds();
+    let text = fs::read_to_string(house.config_file()).unwrap();
+    for (begins, words) in [
+        ("  mine:", "the agent `mine` is the program `no-such-agent`, which is not installed"),
+        ("    policy:", "`requiredChecks` names `test`, which is no check of `my-app`"),
+    ] {
+        let line = 1 + text.lines().position(|line| line.starts_with(begins)).unwrap();
+        let place =
+            told.err.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{}", told.err));
+        assert!(place.contains(&format!("agent-orchestrator.yaml:{line}:")), "{place}");
+    }
+    for words in ["did you mean `tests`?", "policy.yaml: `requiredChecks` names `docs`"] {
+        assert!(told.err.contains(words), "{words}: {}", told.err);
+    }
+    house
+        .ao(&["doctor"])
+        .exits(3)
+        .says("mine is configured, and its program `no-such-agent` is not installed");
+
+    house.configure_project("    defaultBranch: mian", "");
+    house
+        .ao(&["config", "check"])
+        .exits(2)
+        .says("the repository of `my-app` has no branch `mian`")
+        .says("ao config set projects.my-app.defaultBranch main");
+    let line = 1 + fs::read_to_string(house.config_file())
+        .unwrap()
+        .lines()
+        .position(|line| line.ends_with("mian"))
+        .unwrap();
+    house
+        .ao(&["doctor"])
+        .exits(3)
+        .says(&format!("agent-orchestrator.yaml:{line}: the repository of `my-app`"));
 }
 
 /// acceptance: J8

@@ -65,8 +65,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 /// Runs all checks, in the order in which they are shown.
 async fn look(cx: &Context) -> Result<Vec<DoctorFinding>, CommandError> {
     let data_dir = cx.data_dir()?;
-    let places = settings::places(cx);
-    let loaded = places.and_then(|places| Ok(ao_config::load(&places)?));
+    let loaded = settings::load(cx);
     // Without a readable configuration, check what applies without any.
     let known: Option<&Loaded> = loaded.as_ref().ok().filter(|loaded| !loaded.layers.is_empty());
 

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use ao_config::Loaded;
 use ao_config::catalog::{PluginInfo, PluginSlot};
+use ao_daemon::config::apply::agents_of;
 use ao_daemon::registry;
 
 use super::finding::DoctorFinding;
+use crate::findings::find_agent;
 use crate::program;
 
 /// The oldest supported git.
@@ -124,23 +126,23 @@ pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<DoctorFinding> {
     let specialists: BTreeSet<String> =
         config.agents.iter().map(|specialist| specialist.id.clone()).collect();
     wanted.extend(config.agents.iter().map(|specialist| specialist.tool.clone()));
-    wanted.iter().filter(|name| !specialists.contains(*name)).filter_map(|name| agent(name)).collect()
+    wanted.extend(config.tools.keys().cloned());
+    let agents = agents_of(loaded, &registry::built_in());
+    let named = wanted.iter().filter(|name| !specialists.contains(*name));
+    named.filter_map(|name| agents.get(name)).map(agent).collect()
 }
 
-fn agent(name: &str) -> Option<DoctorFinding> {
-    // An agent from `tools` names its own program, which is tried when it starts.
-    let catalog = registry::catalog();
-    let known = catalog.find(PluginSlot::Agent, name)?;
-    let program = known.program.as_deref()?;
-    Some(match program::find(program) {
+fn agent(agent: &ao_agent::Options) -> DoctorFinding {
+    let ao_agent::Options { name, program, install, .. } = agent;
+    match find_agent(agent) {
         Some(path) => DoctorFinding::ok("agent", format!("{name} is {}", path.display())),
         None => DoctorFinding::problem(
             "agent",
             format!("{name} is configured, and its program `{program}` is not installed"),
         )
         .means("sessions with it cannot start")
-        .fix(get(known.install.as_deref().unwrap_or_default())),
-    })
+        .fix(install.as_deref().map_or("install it, or write its whole path in `tools`".to_owned(), get)),
+    }
 }
 
 fn any_agent() -> DoctorFinding {
