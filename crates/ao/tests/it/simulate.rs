@@ -70,3 +70,28 @@ fn what_is_no_record_is_refused_with_the_place() {
     let none = home.run(&["simulate", "--config", "ao.yaml"]);
     assert!(none.starts_with("exit 1") && none.contains("`ao events export > events.ndjson`"), "{none}");
 }
+
+#[test]
+fn a_partial_record_and_a_configuration_that_cannot_work_are_reported() {
+    let home = Home::new();
+    let event = |seq: u64| {
+        let body = serde_json::json!({ "limited": { "until": 9 } });
+        let event = serde_json::json!({
+            "seq": seq, "at": seq, "kind": "account.limited", "version": 1, "scope": "scripted", "body": body,
+        });
+        format!("{event}\n")
+    };
+    let play = |config: &str, seqs: &[u64]| {
+        fs::write(home.path().join("ao.yaml"), config).unwrap();
+        fs::write(home.path().join("events"), seqs.iter().map(|seq| event(*seq)).collect::<String>())
+            .unwrap();
+        home.run(&["simulate", "--config", "ao.yaml", "--events", "events"])
+    };
+    let plain = "defaults: { notifiers: [] }\nprojects: { app: { path: /tmp/app } }\n";
+    assert!(!play(plain, &[1, 2]).contains("warning"), "{}", play(plain, &[1, 2]));
+    assert!(play(plain, &[41, 42]).contains("warning: `events` begins with event 41, so "));
+    assert!(play(plain, &[1, 2, 5]).contains("warning: in `events`, event 5 follows event 2, so "));
+    assert!(play(CONFIG, &[1]).contains("the notifier `slack` cannot send"));
+    let told = play("defaults: { runtime: docker }\nprojects: { app: { path: /tmp/app } }\n", &[1]);
+    assert!(told.starts_with("exit 2") && told.contains("the runtime `docker` is not available"), "{told}");
+}

@@ -15,12 +15,14 @@ mod simulation;
 
 use std::collections::BTreeMap;
 
-use ao_daemon::config;
 use camino::Utf8PathBuf;
 
+use self::replay::Record;
 use self::simulation::Simulation;
 use crate::cli::context::Context;
+use crate::config::settings;
 use crate::error::CommandError;
+use crate::{findings, ui};
 
 /// Show what a configuration would have done with recorded events
 ///
@@ -28,7 +30,8 @@ use crate::error::CommandError;
 /// would run and why, what agents and people would receive, what would be merged, and what would wait. Changes nothing
 /// and needs no daemon.
 ///
-/// The record is replayed as it was: what agents and people did then does not change with the configuration.
+/// The record is replayed as it was: what agents and people did then does not change with the configuration. A
+/// configuration that cannot work is refused, and a record with missing events causes a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events export > events.ndjson && ao simulate --config new.yaml --events events.ndjson
@@ -52,28 +55,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             .hint("`ao events export > events.ndjson` writes them; then add `--events events.ndjson`")
             .hint("without a record, `ao reactions test` shows the reaction to one event"));
     };
-    let file = match cx.config() {
-        Some(file) => Some(absolute(file)?),
-        None => configs_here()?,
-    };
-    let loaded = config::load(file.as_deref())?;
-    let events = replay::read(path)?;
+    let loaded = settings::load(cx)?;
+    for finding in cx.wait_for(findings::without_errors(&loaded, cx))? {
+        finding.print();
+    }
+    let Record { events, gap } = replay::read(path)?;
+    if let Some(gap) = &gap {
+        ui::warning(format_args!("{gap}; `ao events export` writes a whole record"));
+    }
     let deeds = replay::play(Simulation::new(&loaded.config, events[0].at), events)?;
-    report::print(&deeds, &loaded.config, args.all, cx)
-}
-
-fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
-    let path = std::path::absolute(path).map_err(CommandError::environment)?;
-    Utf8PathBuf::from_path_buf(path)
-        .map_err(|path| CommandError::user(format!("`{}` is not UTF-8", path.display())))
-}
-
-/// Returns the configuration file in use in the current folder.
-fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
-    let places =
-        ao_config::Places::of_process(ao_daemon::registry::catalog()).map_err(config::config_error)?;
-    let loaded = ao_config::load(&places).map_err(config::config_error)?;
-    Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
+    report::print(&deeds, &loaded.config, gap.is_none(), args.all, cx)
 }
 
 /// Parses a configuration, for tests.

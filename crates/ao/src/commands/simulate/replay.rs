@@ -20,13 +20,21 @@ use super::action::SimulatedAction;
 use super::simulation::Simulation;
 use crate::error::CommandError;
 
+/// Recorded events.
+pub(super) struct Record {
+    pub(super) events: Vec<StampedEvent>,
+    /// The first gap, as a sentence.
+    pub(super) gap: Option<String>,
+}
+
 /// Reads the output of `ao events export` or `ao events --json`.
-pub(super) fn read(path: &Utf8Path) -> Result<Vec<StampedEvent>, CommandError> {
+pub(super) fn read(path: &Utf8Path) -> Result<Record, CommandError> {
     let file = File::open(path).map_err(|err| {
         CommandError::user(format!("`{path}` cannot be read: {err}"))
             .hint("`ao events export > FILE` writes one")
     })?;
     let mut events = Vec::new();
+    let (mut gap, mut last) = (None, 0);
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(|err| CommandError::user(format!("`{path}`, line {number}: {err}")))?;
         if line.trim().is_empty() {
@@ -43,12 +51,27 @@ pub(super) fn read(path: &Utf8Path) -> Result<Vec<StampedEvent>, CommandError> {
             continue;
         }
         events.push(event(&record).map_err(wrong)?);
+        let seq = record["seq"].as_u64().unwrap_or(last + 1);
+        gap = gap.or_else(|| gap_before(path, last, seq));
+        last = seq;
     }
     if events.is_empty() {
         return Err(CommandError::user(format!("there are no events in `{path}`"))
             .hint("`ao events export` writes all of them, and `ao events --json` only the latest"));
     }
-    Ok(events)
+    Ok(Record { events, gap })
+}
+
+/// Describes the events that are missing between two numbers.
+fn gap_before(path: &Utf8Path, last: u64, seq: u64) -> Option<String> {
+    let what = match last {
+        _ if seq == last + 1 => return None,
+        0 => format!("`{path}` begins with event {seq}"),
+        _ => format!("in `{path}`, event {seq} follows event {last}"),
+    };
+    Some(format!(
+        "{what}, so the simulation knows nothing of the sessions, issues and pull requests in between"
+    ))
 }
 
 fn event(record: &Value) -> Result<StampedEvent, String> {

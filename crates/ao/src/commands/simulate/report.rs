@@ -39,6 +39,7 @@ fn channels_of(config: &Config, deed: &SimulatedAction) -> Vec<String> {
 pub(super) fn print(
     deeds: &[SimulatedAction],
     config: &Config,
+    complete: bool,
     all: bool,
     cx: &Context,
 ) -> Result<(), CommandError> {
@@ -73,6 +74,7 @@ pub(super) fn print(
             value
         });
         return Ok(ui::json(&json!({
+            "complete": complete,
             "summary": {
                 "reactions": pairs(&reactions, "action"),
                 "escalations": pairs(&escalations, "to"),
