@@ -50,8 +50,22 @@ impl From<AskError> for Failure {
 impl From<ServiceError> for Failure {
     fn from(err: ServiceError) -> Failure {
         let (status, word) = forge_status(&err);
-        Problem::new(status, word, err.to_string()).into()
+        Problem { hints: not_found_hint(&err), ..Problem::new(status, word, err.to_string()) }.into()
     }
+}
+
+/// Suggests how to find what a forge or a tracker does not have.
+fn not_found_hint(err: &ServiceError) -> Vec<String> {
+    let ServiceError::NotFound { what } = err else { return vec![] };
+    let kinds = [
+        ("pull request", "`ao pr list --state all` lists the pull requests"),
+        ("issue", "`ao issue list --state all` lists the issues"),
+        ("run", "`ao check list` lists the latest runs"),
+        ("comment", "`ao pr show PR --all` lists comments and threads with their ids"),
+        ("thread", "`ao pr show PR --all` lists comments and threads with their ids"),
+    ];
+    let named = kinds.iter().find(|(kind, _)| what.trim_start_matches("the ").starts_with(kind));
+    named.map(|(_, hint)| (*hint).to_owned()).into_iter().collect()
 }
 
 fn forge_status(err: &ServiceError) -> (u16, &'static str) {
@@ -121,7 +135,10 @@ impl From<DaemonError> for Failure {
         let (status, word) = daemon_status(&err.kind);
         let mut problem = Problem::new(status, word, err.to_plain());
         problem.detail = err.detail;
-        problem.hints = err.hints;
+        problem.hints = match &err.kind {
+            ErrorKind::Forge(forge) if err.hints.is_empty() => not_found_hint(forge),
+            _ => err.hints,
+        };
         problem.candidates = err.candidates;
         problem.into()
     }
@@ -158,32 +175,40 @@ pub(crate) fn stopping() -> Problem {
 
 pub(crate) fn forbidden() -> Problem {
     Problem::new(403, "forbidden", "an agent may not do that")
-        .hint("a program that an agent has started is good for the agent's own session, whatever token it shows; ask the person who runs the daemon")
+        .hint("a program that an agent started has the agent's rights, whatever token it sends; ask the person who runs the daemon")
 }
 
 /// Each refusal of the core with its word, its status, and what to do next.
 fn of_refusal(refusal: &Refusal) -> Problem {
     let (status, word, hints) = match refusal {
         Refusal::UnknownSession(_) => {
-            (404, "unknown-session", vec!["`ao list` shows the sessions there are".to_owned()])
+            (404, "unknown-session", vec!["`ao list` lists the sessions".to_owned()])
         }
-        Refusal::UnknownProject(_) => {
-            (404, "unknown-project", vec!["`ao add-project PATH` takes a repository into care".to_owned()])
+        Refusal::UnknownProject(_) => (
+            404,
+            "unknown-project",
+            vec!["`ao status` lists the projects; `ao add-project PATH` adds one".to_owned()],
+        ),
+        Refusal::UnknownPull(_) => {
+            (404, "unknown-pull", vec!["`ao pr list --state all` lists the pull requests".to_owned()])
         }
-        Refusal::UnknownPull(_) => (404, "unknown-pull", vec![]),
         Refusal::TaskTaken { name, .. } => (409, "task-taken", vec![format!("`ao status {name}` shows it")]),
         Refusal::HasOrchestrator { name, .. } => {
             (409, "has-orchestrator", vec![format!("`ao status {name}` shows it")])
         }
-        Refusal::TaskClosed { .. } => (409, "task-closed", vec![]),
+        Refusal::TaskClosed { task } => {
+            (409, "task-closed", vec![format!("`ao issue reopen {task}` opens it again, if work is left")])
+        }
         Refusal::UntrustedTask { task, .. } => {
             let key = &task.key;
             let hint = format!(
-                "read it with `ao issue show {key}`; if you answer for it, `ao spawn {key} --trust`, or `\"trust\": true`"
+                "read it with `ao issue show {key}`; if you trust it, run `ao spawn {key} --trust` (`\"trust\": true`)"
             );
             (403, "untrusted-issue", vec![hint])
         }
-        Refusal::AlreadyMerged { .. } => (409, "already-merged", vec![]),
+        Refusal::AlreadyMerged { .. } => {
+            (409, "already-merged", vec!["`ao new` or `ao spawn` starts new work".to_owned()])
+        }
         Refusal::BranchTaken { name, .. } => {
             let hint = format!("choose another branch, or end that session first: `ao stop {name}`");
             (409, "branch-taken", vec![hint])
@@ -196,17 +221,18 @@ fn of_refusal(refusal: &Refusal) -> Problem {
             (409, "session-ended", vec![hint.to_owned()])
         }
         Refusal::NotNow { name, .. } => {
-            (409, "not-now", vec![format!("`ao explain {name}` says why it is so")])
+            (409, "not-now", vec![format!("`ao explain {name}` shows the evidence")])
         }
         Refusal::OtherQuestion { name, open, .. } => {
-            let hint =
-                format!("nothing was answered; read it, and then `ao answer {name} … --question {open}`");
+            let hint = format!(
+                "nothing was answered; read the question, then run `ao answer {name} … --question {open}`"
+            );
             (409, "other-question", vec![hint])
         }
         Refusal::NoSuchOption { .. } => (422, "no-such-option", vec![]),
         Refusal::Budget { retype, .. } => (409, "budget-spent", vec![format!("`{retype}`")]),
         Refusal::Limited { name, .. } => {
-            let hint = "no command lifts a provider's limit; agents of other accounts go on meanwhile";
+            let hint = "no command lifts a provider's limit; agents of other accounts continue";
             (
                 409,
                 "rate-limited",

@@ -82,25 +82,29 @@ impl RuleVerdict {
             return None;
         }
         Some(match self.rule {
-            MergeRule::Policy => "mend the policy on the base branch; `ao policy check` shows the place",
-            MergeRule::Open => "mark it ready for review, or open it again",
-            MergeRule::Mergeable => "put its branch onto the base and solve the conflict",
-            MergeRule::Checks => "wait for the checks, or mend what they found; `ao pr checks` tells",
+            MergeRule::Policy => "fix the policy on the base branch; `ao policy check` shows the line",
+            MergeRule::Open => match self.evidence.as_str() {
+                "a draft" => "mark it as ready: `ao pr ready`",
+                "closed" => "reopen it: `ao pr reopen`",
+                _ => return None,
+            },
+            MergeRule::Mergeable => "rebase its branch onto the base, and resolve the conflict",
+            MergeRule::Checks => "wait for the checks, or fix what they report: `ao pr checks`",
             MergeRule::RequiredChecks if self.evidence.starts_with("not configured") => {
                 "add them to the project's `checks`, or take them out of the policy; until then they cannot pass"
             }
-            MergeRule::RequiredChecks => "see to it that these checks run and pass on this head",
-            MergeRule::Approvals => "ask those who count for a review of this head",
+            MergeRule::RequiredChecks => "run these checks on this head until they pass",
+            MergeRule::Approvals => "ask for a review of this head",
             MergeRule::ChangesRequested => "answer the objection, and ask for another review",
             MergeRule::Threads => "answer the threads, and resolve them",
-            MergeRule::Size => "take it apart into smaller ones",
+            MergeRule::Size => "split it into smaller ones",
             MergeRule::Labels => "change its labels",
             MergeRule::Freeze => "wait until the freeze is over",
-            MergeRule::Patterns => "take the lines out; a secret that was pushed has to be changed, too",
+            MergeRule::Patterns => "remove these lines, and replace a secret that was pushed",
             MergeRule::Human | MergeRule::Trust | MergeRule::PolicyFile => {
                 "a person has to approve this head"
             }
-            MergeRule::Protected => "ask one of those who may approve the path",
+            MergeRule::Protected => "ask a person who may approve the path",
         })
     }
 }

@@ -40,7 +40,7 @@ impl SpawnOrders {
             let seen = scm.pulls(std::slice::from_ref(&pull)).await?.into_iter().next();
             let (_, facts) = seen.ok_or_else(|| ScmError::not_found(format!("the pull request `{pull}`")))?;
             if facts.state != PullState::Open {
-                return Err(DaemonError::new(ErrorKind::PullOver, format!("{pull} is not open any more")));
+                return Err(pull_over(&pull));
             }
             outside.pull_branch = Some(facts.head_branch);
         }
@@ -71,7 +71,7 @@ impl SpawnOrders {
     ) -> Result<SpawnRequest, DaemonError> {
         let (id, facts) = (&pull.pull, &pull.facts);
         if facts.state != PullState::Open {
-            return Err(DaemonError::new(ErrorKind::PullOver, format!("{id} is not open any more")));
+            return Err(pull_over(id));
         }
         let short: String = facts.head.as_str().chars().take(8).collect();
         let prefix = {
@@ -96,6 +96,11 @@ impl SpawnOrders {
         order.origin = Origin::Read { commit: facts.head.to_string(), pull: id.clone() };
         Ok(order)
     }
+}
+
+fn pull_over(pull: &PullId) -> DaemonError {
+    DaemonError::new(ErrorKind::PullOver, format!("{pull} is merged or closed"))
+        .hint(format!("`ao pr show {pull}` shows how it ended"))
 }
 
 /// The reason why the issue of a session is not known.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ao_api::{Claim, MergeDone, MergeMethod, NewMerge, Problem, PullDetail};
-use ao_core::policy::MergeRule;
+use ao_core::policy::{MergeRule, RuleVerdict};
 use ao_core::pull::{Pull, PullFacts, PullInput, PullState};
 use ao_core::queue::{HeadBranch, LandingStrategy, MergeRequest, QueueEvent, QueueInput, QueueRejection};
 use ao_core::{Commit, Event, Input, PullId, Refusal, SessionId};
@@ -76,7 +76,7 @@ async fn claimer(app: &Arc<App>, caller: &Caller, meant: String, id: &PullId) ->
     }
     let session = find(app, caller.clone(), meant, true).await?;
     if session.spec.project != id.project {
-        return Err(invalid("a session answers for pull requests of its own project only"));
+        return Err(invalid("a session can own pull requests of its own project only"));
     }
     Ok(session.id)
 }
@@ -84,8 +84,8 @@ async fn claimer(app: &Arc<App>, caller: &Caller, meant: String, id: &PullId) ->
 /// Refuses a pull request that belongs to another session, and names that.
 pub(super) async fn owned_by_another(app: &App, id: &PullId, session: SessionId) -> Result<(), Failure> {
     let Some(by) = owner(app, id).await?.filter(|by| *by != session) else { return Ok(()) };
-    let mut problem = Problem::new(409, "pull-owned", format!("{by} answers for {id} already"))
-        .hint("release it there first: claim it for nobody, then for the other");
+    let mut problem = Problem::new(409, "pull-owned", format!("{id} already belongs to {by}"))
+        .hint(format!("release it first: `ao pr release {id}`"));
     problem.session_id = Some(by.to_string());
     Err(problem.into())
 }
@@ -150,11 +150,12 @@ struct Blocker {
     what: String,
     /// A person may override it.
     yields: bool,
+    next: Option<&'static str>,
 }
 
 impl Blocker {
     fn firm(what: String) -> Blocker {
-        Blocker { what, yields: false }
+        Blocker { what, yields: false, next: None }
     }
 }
 
@@ -172,7 +173,8 @@ async fn blockers(
         state.blockers(pull, &over, now)
     });
     let against = against.await?.into_iter();
-    Ok(against.map(|it| Blocker { what: it.blocker(), yields: it.rule.yields() }).collect())
+    let blocker = |it: RuleVerdict| Blocker { what: it.blocker(), yields: it.rule.yields(), next: it.next() };
+    Ok(against.map(blocker).collect())
 }
 
 /// Requests a merge, and waits until it has landed or is rejected.
@@ -246,7 +248,7 @@ fn rejected(id: &PullId, facts: &PullFacts, base: &Commit, reason: QueueRejectio
     let what = match reason {
         QueueRejection::Red { output, .. } => {
             let what = format!("the checks fail on what would land: {head} on {base}");
-            return not_mergeable(id, &[Blocker { what, yields: true }], Some(output));
+            return not_mergeable(id, &[Blocker { what, yields: true, next: None }], Some(output));
         }
         QueueRejection::Conflict { files } => {
             format!("it conflicts with `{base_branch}` in {}", files.join(", "))
@@ -261,6 +263,7 @@ fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<String>) -> Fail
     let what: Vec<String> = found.iter().map(|blocker| blocker.what.clone()).collect();
     let title = format!("{id} is not merged: {}", what.join("; "));
     let mut problem = Problem::new(409, "not-mergeable", title);
+    problem.hints = found.iter().filter_map(|blocker| blocker.next).map(str::to_owned).collect();
     if found.iter().all(|blocker| blocker.yields) {
         problem = problem.hint(format!("`ao pr merge {id} --anyway` ignores checks, reviews and policy"));
     } else {

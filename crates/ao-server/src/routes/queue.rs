@@ -41,7 +41,9 @@ pub(super) async fn add(
     let facts = see(&app, &id).await?;
     if let Some(meant) = request.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
         let title = format!("the head of {id} is {}, not {meant}; nothing is queued", facts.head);
-        return Err(Problem::new(409, "stale", title).into());
+        return Err(Problem::new(409, "stale", title)
+            .hint(format!("`ao pr show {id}` shows the new head"))
+            .into());
     }
     say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: request.priority })
         .await
@@ -99,7 +101,7 @@ pub(super) async fn resume(Call { app, caller }: Call, Given(order): Given<Queue
 
 fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Failure> {
     let asked = projects(app, caller, Some(&order.project))?;
-    asked.into_iter().next().ok_or_else(|| invalid("which project is meant is not known"))
+    asked.into_iter().next().ok_or_else(|| invalid("name a project"))
 }
 
 /// Sends an input about a pull request, and names it if the input is refused.

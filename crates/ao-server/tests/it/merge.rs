@@ -99,7 +99,7 @@ async fn checks_and_reviews_yield_to_a_person_and_nothing_else_does() {
         let refused = merge(&house, wish.clone()).await;
         assert_eq!(refused.told(), "409 not-mergeable", "{wish}");
         assert_eq!(refused.json["blockers"], json!([expected]), "{wish}");
-        let may = refused.json["hints"][0].as_str().unwrap().contains("--anyway");
+        let may = refused.json["hints"].to_string().contains("--anyway");
         assert_eq!(may, wish["anyway"] != true, "{}", refused.text);
         assert_eq!(done(&house), [""; 0], "{wish}");
     }

@@ -183,6 +183,31 @@ fn what_the_machine_or_the_repository_lacks_is_named_with_its_line() {
 
 /// acceptance: J8
 #[test]
+fn a_refusal_names_the_next_step() {
+    let house = House::new();
+    house.start();
+    house.ao(&["issue", "add", "Done already"]).succeeds();
+    house.ao(&["issue", "close", "1"]).succeeds();
+    house.ao(&["spawn", "1"]).exits(1).says("my-app#1 is closed").says("`ao issue reopen my-app#1`");
+    house.ao(&["spawn", "99"]).exits(5).says("`ao issue list --project my-app`");
+    house.ao(&["pr", "show", "99"]).exits(5).says("`ao pr list --state all`");
+    house.ao(&["issue", "show", "99"]).exits(5).says("`ao issue list --state all`");
+    let session = house.session("Soon over", "[[say hello]]");
+    house.ao(&["stop", &session]).succeeds();
+    let restore = format!("ao session restore {session}");
+    for command in ["resume", "pause"] {
+        house.ao(&[command, &session]).exits(1).says("has ended: stopped by").says(&restore);
+    }
+    let name = git(&house.repository(), &["symbolic-ref", "--short", "HEAD"]);
+    git(&house.repository(), &["switch", "--quiet", "-c", "later"]);
+    git(&house.repository(), &["commit", "--quiet", "--allow-empty", "-m", "Later"]);
+    git(&house.repository(), &["switch", "--quiet", &name]);
+    house.ao(&["pr", "create", "--head", "later", "--title", "Later", "--draft"]).succeeds();
+    house.ao(&["pr", "merge", "1"]).exits(20).says("a draft").says("`ao pr ready`");
+}
+
+/// acceptance: J8
+#[test]
 fn a_setting_that_a_channel_does_not_have_is_refused_by_all_three() {
     let house = House::with("notifiers:\n  team: { plugin: slack, webhokUrl: 'https://hooks.example/x' }\n");
     let words = "`webhokUrl` is not a setting of notifier `team`";

@@ -49,7 +49,7 @@ fn a_reviewer_reads_a_closed_checkout_and_ends_with_its_review() {
     assert_eq!(modes, ["dr-xr-xr-x", "-r--r--r--"], "{seen}");
     assert!(!seen.contains("touch=0\n") && !seen.contains("write=0\n"), "{seen}");
     for refused in ["approve=17", "merge=17", "close=17"] {
-        assert!(seen.contains(&format!("an agent may not do that\nhint: a program that an agent has started is good for the agent's own session, whatever token it shows; ask the person who runs the daemon\n{refused}\n")), "{seen}");
+        assert!(seen.contains(&format!("an agent may not do that\nhint: a program that an agent started has the agent's rights, whatever token it sends; ask the person who runs the daemon\n{refused}\n")), "{seen}");
     }
     assert_eq!((&pull["state"], &pull["head"]), (&"open".into(), &head.as_str().into()));
 
