@@ -19,7 +19,7 @@ use ao_ports::{
     MergeAbilities, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail,
     PullEdit, PullFilter, PullRow, ReviewComment, RunFilter, Scm, ScmChecks, ScmError, ScmReviews,
     ServiceError, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome,
-    ThreadDetail, ThreadReply, TidyOrder, Tracker, TrackerError,
+    ThreadDetail, ThreadReply, TidyOrder, Tracker,
 };
 use ao_process::{Redactor, Secrets};
 use async_trait::async_trait;
@@ -236,217 +236,112 @@ impl MaskTexts for MergeOutcome {
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods, reason = "a default would hide what the tracker can do")]
-impl Tracker for MaskedPort<dyn Tracker> {
-    async fn changed(
-        &self,
-        project: &ProjectId,
-        since: Timestamp,
-        page: Option<&str>,
-    ) -> Result<TaskPage, TrackerError> {
-        self.ask(self.port.changed(project, since, page)).await
-    }
-
-    async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError> {
-        self.ask(self.port.task(task)).await
-    }
-
-    async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
-        self.ask(self.port.list(project, filter)).await
-    }
-
-    async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
-        self.ask(self.port.create(&new.clone().masked())).await
-    }
-
-    async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
-        self.ask(self.port.find(project, key)).await
-    }
-
-    async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
-        self.ask(self.port.edit(task, &edit.clone().masked())).await
-    }
-
-    async fn comment(
-        &self,
-        task: &TaskId,
-        by: &AuthorFacts,
-        key: &str,
-        text: &str,
-    ) -> Result<(), TrackerError> {
-        self.ask(self.port.comment(task, by, key, &known().mask(text))).await
-    }
-
-    async fn close(&self, task: &TaskId) -> Result<(), TrackerError> {
-        self.ask(self.port.close(task)).await
-    }
-
-    async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
-        self.ask(self.port.warnings()).await
-    }
-
-    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
-        self.port.watch(hints).await;
+/// A port itself, beside its parts `need_reviews` and `need_checks`.
+trait WholePort {
+    fn whole(&self) -> Result<&Self, ServiceError> {
+        Ok(self)
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
-impl Scm for MaskedPort<dyn Scm> {
-    fn merge_abilities(&self) -> MergeAbilities {
-        self.port.merge_abilities()
-    }
+impl<T: ?Sized> WholePort for T {}
 
-    fn reviews(&self) -> Option<&dyn ScmReviews> {
-        self.port.reviews().map(|_| self as &dyn ScmReviews)
-    }
+/// Implements a port by a table of its calls. `ask` masks the result and `ask_plain` only the error; the argument behind
+/// `masks` is masked before the call. The methods in `and` are implemented by hand.
+macro_rules! pass_on {
+    ($port:ident for dyn $whole:ident through $via:ident {
+        $($ask:ident $call:ident($($arg:ident: $kind:ty),*) $(masks $masked:ident)? -> $result:ty;)*
+    } and { $($by_hand:tt)* }) => {
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods, reason = "a default would hide what the service can do")]
+        impl $port for MaskedPort<dyn $whole> {
+            $(async fn $call(&self, $($arg: $kind),*) -> Result<$result, ServiceError> {
+                $(let $masked = &$masked.to_owned().masked();)?
+                self.$ask(self.port.$via()?.$call($($arg),*)).await
+            })*
 
-    fn checks(&self) -> Option<&dyn ScmChecks> {
-        self.port.checks().map(|_| self as &dyn ScmChecks)
-    }
+            $($by_hand)*
+        }
+    };
+}
 
-    async fn open(&self, new: &NewPull) -> Result<PullId, ScmError> {
-        self.ask(self.port.open(&new.clone().masked())).await
-    }
-
-    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, ScmError> {
-        self.ask(self.port.pulls(pulls)).await
-    }
-
-    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, ScmError> {
-        self.ask(self.port.open_pulls(project)).await
-    }
-
-    async fn base(&self, project: &ProjectId) -> Result<BaseView, ScmError> {
-        self.ask(self.port.base(project)).await
-    }
-
-    async fn file_at(
-        &self,
-        project: &ProjectId,
-        commit: &Commit,
-        path: &str,
-        limit: usize,
-    ) -> Result<Option<Vec<u8>>, ScmError> {
-        self.ask_plain(self.port.file_at(project, commit, path, limit)).await
-    }
-
-    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, ScmError> {
-        self.ask(self.port.confirm_repository(project)).await
-    }
-
-    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, ScmError> {
-        self.ask(self.port.tidy(project, order)).await
-    }
-
-    async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        self.ask(self.port.test(order)).await
-    }
-
-    async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        self.ask(self.port.merge(order)).await
-    }
-
-    async fn delete_branch(&self, pull: &PullId, head: &Commit) -> Result<Option<String>, ScmError> {
-        self.ask(self.port.delete_branch(pull, head)).await
-    }
-
-    async fn watch(&self, hints: Arc<dyn HintReceiver>) {
-        self.port.watch(hints).await;
+pass_on! {
+    Tracker for dyn Tracker through whole {
+        ask changed(project: &ProjectId, since: Timestamp, page: Option<&str>) -> TaskPage;
+        ask task(task: &TaskId) -> TaskSeen;
+        ask list(project: &ProjectId, filter: &TaskFilter) -> Vec<TaskSeen>;
+        ask create(new: &NewTask) masks new -> TaskId;
+        ask find(project: &ProjectId, key: &str) -> Option<TaskId>;
+        ask edit(task: &TaskId, edit: &TaskEdit) masks edit -> ();
+        ask comment(task: &TaskId, by: &AuthorFacts, key: &str, text: &str) masks text -> ();
+        ask close(task: &TaskId) -> ();
+        ask warnings() -> Vec<String>;
+    } and {
+        async fn watch(&self, hints: Arc<dyn HintReceiver>) {
+            self.port.watch(hints).await;
+        }
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
-impl ScmReviews for MaskedPort<dyn Scm> {
-    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, ScmError> {
-        self.ask(self.port.need_reviews()?.list(project, filter)).await
-    }
+pass_on! {
+    Scm for dyn Scm through whole {
+        ask open(new: &NewPull) masks new -> PullId;
+        ask pulls(pulls: &[PullId]) -> Vec<(PullId, PullFacts)>;
+        ask open_pulls(project: &ProjectId) -> Vec<PullId>;
+        ask base(project: &ProjectId) -> BaseView;
+        ask_plain file_at(project: &ProjectId, commit: &Commit, path: &str, limit: usize) -> Option<Vec<u8>>;
+        ask confirm_repository(project: &ProjectId) -> Vec<MovedBase>;
+        ask tidy(project: &ProjectId, order: &TidyOrder) -> usize;
+        ask test(order: &TestOrder) -> TestOutcome;
+        ask merge(order: &MergeOrder) -> MergeOutcome;
+        ask delete_branch(pull: &PullId, head: &Commit) -> Option<String>;
+    } and {
+        fn merge_abilities(&self) -> MergeAbilities {
+            self.port.merge_abilities()
+        }
 
-    async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
-        self.ask(self.port.need_reviews()?.show(pull)).await
-    }
+        fn reviews(&self) -> Option<&dyn ScmReviews> {
+            self.port.reviews().map(|_| self as &dyn ScmReviews)
+        }
 
-    async fn words(&self, pull: &PullId) -> Result<String, ScmError> {
-        self.ask_plain(self.port.need_reviews()?.words(pull)).await
-    }
+        fn checks(&self) -> Option<&dyn ScmChecks> {
+            self.port.checks().map(|_| self as &dyn ScmChecks)
+        }
 
-    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, ScmError> {
-        self.ask(self.port.need_reviews()?.diff(pull, limit)).await
-    }
-
-    async fn diff_at(
-        &self,
-        pull: &PullId,
-        head: &Commit,
-        base: &Commit,
-        limit: usize,
-    ) -> Result<String, ScmError> {
-        self.ask_plain(self.port.need_reviews()?.diff_at(pull, head, base, limit)).await
-    }
-
-    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), ScmError> {
-        self.ask(self.port.need_reviews()?.edit(pull, &edit.clone().masked())).await
-    }
-
-    async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
-        self.ask(self.port.need_reviews()?.comment(&comment.clone().masked())).await
-    }
-
-    async fn edit_comment(
-        &self,
-        pull: &PullId,
-        comment: &str,
-        by: &AuthorFacts,
-        body: &str,
-    ) -> Result<(), ScmError> {
-        self.ask(self.port.need_reviews()?.edit_comment(pull, comment, by, &known().mask(body))).await
-    }
-
-    async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
-        self.ask(self.port.need_reviews()?.reply(&reply.clone().masked())).await
-    }
-
-    async fn review(&self, review: &NewReview) -> Result<String, ScmError> {
-        self.ask(self.port.need_reviews()?.review(&review.clone().masked())).await
-    }
-
-    async fn resolve(
-        &self,
-        pull: &PullId,
-        thread: &str,
-        by: &AuthorFacts,
-        resolved: bool,
-    ) -> Result<(), ScmError> {
-        self.ask(self.port.need_reviews()?.resolve(pull, thread, by, resolved)).await
+        async fn watch(&self, hints: Arc<dyn HintReceiver>) {
+            self.port.watch(hints).await;
+        }
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods, reason = "a default would hide what the forge can do")]
-impl ScmChecks for MaskedPort<dyn Scm> {
-    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), ScmError> {
-        self.ask(self.port.need_checks()?.rerun(pull, head, check)).await
-    }
+pass_on! {
+    ScmReviews for dyn Scm through need_reviews {
+        ask list(project: &ProjectId, filter: &PullFilter) -> Vec<PullRow>;
+        ask show(pull: &PullId) -> PullDetail;
+        ask_plain words(pull: &PullId) -> String;
+        ask diff(pull: &PullId, limit: usize) -> String;
+        ask_plain diff_at(pull: &PullId, head: &Commit, base: &Commit, limit: usize) -> String;
+        ask edit(pull: &PullId, edit: &PullEdit) masks edit -> ();
+        ask comment(comment: &NewComment) masks comment -> String;
+        ask edit_comment(pull: &PullId, comment: &str, by: &AuthorFacts, body: &str) masks body -> ();
+        ask reply(reply: &ThreadReply) masks reply -> ();
+        ask review(review: &NewReview) masks review -> String;
+        ask resolve(pull: &PullId, thread: &str, by: &AuthorFacts, resolved: bool) -> ();
+    } and {}
+}
 
-    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, ScmError> {
-        self.ask(self.port.need_checks()?.runs(filter)).await
-    }
-
-    async fn run(&self, run: &str) -> Result<CheckRun, ScmError> {
-        self.ask(self.port.need_checks()?.run(run)).await
-    }
-
-    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, ScmError> {
-        self.ask(self.port.need_checks()?.check(order)).await
-    }
-
-    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
-        let mut part = self.ask_plain(self.port.need_checks()?.check_log(run, from, limit, wait)).await?;
-        let mut redactor = Redactor::of_known();
-        part.bytes = [redactor.push(&part.bytes), redactor.finish()].concat();
-        Ok(part)
+pass_on! {
+    ScmChecks for dyn Scm through need_checks {
+        ask rerun(pull: &PullId, head: &Commit, check: &str) -> ();
+        ask runs(filter: &RunFilter) -> Vec<CheckRun>;
+        ask run(run: &str) -> CheckRun;
+        ask check(order: &CheckOrder) -> Vec<CheckRun>;
+    } and {
+        async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, ScmError> {
+            let mut part = self.ask_plain(self.port.need_checks()?.check_log(run, from, limit, wait)).await?;
+            let mut redactor = Redactor::of_known();
+            part.bytes = [redactor.push(&part.bytes), redactor.finish()].concat();
+            Ok(part)
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use ao_ports::TrackerError;
+
 use super::*;
 
 /// A tracker that answers every call like this, and counts them.
