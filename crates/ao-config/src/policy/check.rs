@@ -2,6 +2,7 @@
 
 use ao_core::Timestamp;
 use ao_core::policy::AgentTrust;
+use ao_core::pull::AuthorStanding;
 
 use super::times::{at, window};
 use crate::names::nearest;
@@ -63,16 +64,16 @@ pub(crate) fn check(policy: &PolicyConfig, tree: &ConfigTree) -> Vec<ConfigMista
 /// Returns the mistakes in the cases of a policy.
 pub(super) fn cases(cases: &PolicyCases, tree: &ConfigTree) -> Vec<ConfigMistake> {
     let mut checking = PolicyChecker { tree, mistakes: vec![] };
-    const STANDINGS: [&str; 6] = ["owner", "member", "collaborator", "bot", "agent", "outsider"];
+    let standings = AuthorStanding::ALL.map(AuthorStanding::word);
     for (n, case) in cases.cases.iter().enumerate() {
         let n = n.to_string();
         if let Some(Err(what)) = case.given.at.as_deref().map(at) {
             checking.at(&["cases", &n, "given", "at"], what, None);
         }
         for (login, standing) in &case.given.approvals {
-            if !STANDINGS.contains(&standing.as_str()) {
+            if !standings.contains(&standing.as_str()) {
                 let what = format!("`{standing}` is not a standing");
-                let hint = format!("known names: {}", STANDINGS.join(", "));
+                let hint = format!("known names: {}", standings.join(", "));
                 checking.at(&["cases", &n, "given", "approvals", login], what, Some(hint));
             }
         }

@@ -100,14 +100,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
         PullEvent::ThreadSeen { thread, path, line } => {
             let place = facts.threads.partition_point(|known| known.id < *thread);
             if facts.threads.get(place).is_none_or(|known| known.id != *thread) {
-                let new = ThreadFacts {
-                    id: thread.clone(),
-                    path: None,
-                    line: None,
-                    resolved: false,
-                    comments: vec![],
-                };
-                facts.threads.insert(place, new);
+                facts.threads.insert(place, ThreadFacts { id: thread.clone(), ..ThreadFacts::default() });
             }
             (facts.threads[place].path, facts.threads[place].line) = (path.clone(), *line);
         }

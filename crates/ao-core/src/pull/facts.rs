@@ -166,7 +166,7 @@ pub enum ReviewVerdict {
     Commented,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThreadFacts {
     pub id: String,
     pub path: Option<String>,

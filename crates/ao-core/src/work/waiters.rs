@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::{ProjectId, PullId, SessionId, TaskId};
 
 /// Everything that waits, indexed by what it waits for, once for all queries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Waiters<'a> {
     /// The open tasks that each task blocks.
     tasks: BTreeMap<&'a TaskId, Vec<&'a TaskId>>,
@@ -27,14 +27,7 @@ pub(crate) struct Waiters<'a> {
 
 impl<'a> Waiters<'a> {
     pub(crate) fn of(state: &'a State) -> Waiters<'a> {
-        let mut found = Waiters {
-            tasks: BTreeMap::new(),
-            stacked: BTreeMap::new(),
-            clashing: BTreeMap::new(),
-            clashing_sessions: BTreeMap::new(),
-            slots: false,
-            slots_in: BTreeSet::new(),
-        };
+        let mut found = Waiters::default();
         for (id, facts) in state.tasks.iter().filter(|(_, facts)| !facts.closed) {
             for blocker in &facts.blocked_by {
                 found.tasks.entry(blocker).or_default().push(id);

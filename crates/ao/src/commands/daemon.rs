@@ -286,14 +286,8 @@ fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
         started_at: ao_api::Timestamp::now(),
         data_dir: data_dir.to_string(),
         socket: socket.to_string(),
-        url: None,
         log: log.to_string(),
-        configs: vec![],
-        config_problem: None,
-        live_sessions: 0,
-        queued_sessions: 0,
-        max_parallel_agents: 0,
-        seq: 0,
+        ..About::default()
     }
 }
 

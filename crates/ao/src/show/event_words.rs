@@ -249,7 +249,9 @@ fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
         "draft_changed" => "is ready for review".into(),
         "labels_changed" => format!("has the labels: {}", it.text("labels")),
         "mergeability_seen" => format!("merging it is {}", it.text("mergeable")),
-        "check_reported" => check(it),
+        "check_reported" => {
+            format!("check {}: {}", it.text("check.name"), it.variant("check.state").0.replace('_', " "))
+        }
         "checks_configured" if it.is("none") => "has no checks to run".into(),
         "checks_configured" => "has checks to run".into(),
         "check_vanished" => format!("no longer has the check {}", it.text("check")),
@@ -270,16 +272,6 @@ fn pull(word: &str, it: EventFields<'_>) -> Option<String> {
         "reopened" => "was reopened".into(),
         _ => return None,
     })
-}
-
-fn check(it: EventFields<'_>) -> String {
-    let state = it.at("check.state");
-    let word = match state {
-        Value::String(word) => word.replace('_', " "),
-        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default().replace('_', " "),
-        _ => String::new(),
-    };
-    format!("check {}: {word}", it.text("check.name"))
 }
 
 fn queue(word: &str, it: EventFields<'_>) -> Option<String> {
@@ -354,12 +346,8 @@ fn notice(word: &str, it: EventFields<'_>) -> Option<String> {
 }
 
 fn job(word: &str, it: EventFields<'_>) -> Option<String> {
-    let what = || match it.at("job.order") {
-        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default().replace('_', " "),
-        other => plain(other).replace('_', " "),
-    };
     Some(match word {
-        "wanted" => format!("job: {}", what()),
+        "wanted" => format!("job: {}", it.variant("job.order").0.replace('_', " ")),
         "delayed" => it.because("the job will be retried later"),
         "retried" => "the job is retried".into(),
         "done" if it.has("outcome.done.said") => {

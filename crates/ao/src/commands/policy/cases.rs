@@ -121,14 +121,8 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
 }
 
 fn standing_called(word: &str) -> AuthorStanding {
-    match word {
-        "owner" => AuthorStanding::Owner,
-        "member" => AuthorStanding::Member,
-        "collaborator" => AuthorStanding::Collaborator,
-        "bot" => AuthorStanding::Bot,
-        "agent" => AuthorStanding::Agent,
-        _ => AuthorStanding::Outsider,
-    }
+    let known = AuthorStanding::ALL.into_iter().find(|standing| standing.word() == word);
+    known.unwrap_or(AuthorStanding::Outsider)
 }
 
 fn checks(policy: &Policy, given: &CaseGiven) -> Vec<CheckFacts> {
@@ -171,9 +165,8 @@ fn thread(n: usize, path: &str) -> ThreadFacts {
     ThreadFacts {
         id: format!("t{n}"),
         path: Some(path.to_owned()),
-        line: None,
-        resolved: false,
         comments: vec![comment],
+        ..ThreadFacts::default()
     }
 }
 
