@@ -119,6 +119,14 @@ macro_rules! word_enum {
 }
 pub use word_enum;
 
+/// Quotes a word for a shell, if it needs quotes. Control characters are dropped.
+pub fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    let needs_quotes = word.is_empty() || word.starts_with('-') || !word.chars().all(plain);
+    let word: String = word.chars().filter(|c| !c.is_control()).collect();
+    if needs_quotes { format!("'{}'", word.replace('\'', r"'\''")) } else { word }
+}
+
 /// Returns whether two texts are equal apart from white space.
 pub fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())

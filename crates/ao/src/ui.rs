@@ -86,15 +86,6 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{ending}")
 }
 
-/// Quotes a word for a shell, if it needs quotes.
-pub(crate) fn shell_quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// Prints an error to stderr.
 pub(crate) fn error(error: impl fmt::Display) {
     // Without stderr there is no place to report to.

@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::state::State;
+pub(crate) use crate::text::shell_quoted as shell;
 use crate::work::WorkView;
 use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -162,15 +163,6 @@ fn since(now: Timestamp, at: Timestamp) -> String {
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
     }
-}
-
-/// Quotes a name from outside as one shell argument.
-pub(crate) fn shell(word: &str) -> String {
-    let plain = !word.is_empty()
-        && !word.starts_with('-')
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._/-:".contains(c));
-    let word: String = word.chars().filter(|c| !c.is_control()).collect();
-    if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 impl fmt::Display for AdviceSubject {

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
+use ao_core::text::shell_quoted;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::error::CommandError;
-use crate::ui;
 
 /// An unknown command, the commands that it may be typed below, and the command to use instead. Words in capitals are
 /// replaced by the arguments that were typed.
@@ -108,7 +108,7 @@ fn place(word: &str, args: &[OsString], known: &clap::Command) -> Option<(String
 fn filled(command: &str, behind: &[String]) -> String {
     let mut behind = behind.iter();
     let word = |word: &str| match word.chars().all(|c| c.is_ascii_uppercase()) {
-        true => behind.next().map_or_else(|| word.to_owned(), |typed| ui::shell_quoted(typed)),
+        true => behind.next().map_or_else(|| word.to_owned(), |typed| shell_quoted(typed)),
         false => word.to_owned(),
     };
     command.split(' ').map(word).collect::<Vec<_>>().join(" ")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::client::Client;
+use ao_core::text::shell_quoted;
 use ao_ports::{EndOrder, Runtime};
 use ao_runtime::{Processes, Shim};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -20,7 +21,6 @@ use crate::client::daemon_process;
 use crate::clock::SystemClock;
 use crate::error::CommandError;
 use crate::system::paths;
-use crate::ui;
 
 /// The name of the scripted agent in the configuration.
 const SCRIPTED: &str = "scripted";
@@ -183,17 +183,17 @@ impl DemoEnvironment {
     pub(super) fn typed(&self, args: &str) -> String {
         format!(
             "{} --data-dir {} {args}",
-            ui::shell_quoted(&self.program),
-            ui::shell_quoted(self.data_dir().as_str())
+            shell_quoted(&self.program),
+            shell_quoted(self.data_dir().as_str())
         )
     }
 
     /// Describes how to explore what was kept, and how to remove it.
     pub(super) fn how_to_play(&self) -> String {
-        let dir = ui::shell_quoted(self.dir.as_str());
+        let dir = shell_quoted(self.dir.as_str());
         format!(
             "\nKept in {dir}, with its daemon. Look around:\n  cd {}\n  {}\n  {}\n  {}\nand when you have seen enough:\n  {} && {} && rm -rf {dir}\n",
-            ui::shell_quoted(self.repository().as_str()),
+            shell_quoted(self.repository().as_str()),
             self.typed("status"),
             self.typed("pr list --state all"),
             self.typed("events"),
