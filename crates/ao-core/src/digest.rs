@@ -71,7 +71,7 @@ pub fn summary(state: &State, now: Timestamp) -> Option<String> {
         return None;
     }
     if lines.is_empty() {
-        lines.push("nothing was finished and nobody was asked for help".into());
+        lines.push("nothing was finished, and no one was asked for help".into());
     }
     let (running, next, waiting) = (plan.running.len(), plan.next.len(), plan.waiting.len());
     lines.push(format!("now: {running} running, {next} in the queue, {waiting} waiting for something else"));
@@ -90,7 +90,7 @@ fn line(project: &ProjectId, tally: &DailyTally) -> String {
     let DailyTally { merged, stopped, escalated, spent, partly_unknown } = tally;
     let cost = spent.cost(*partly_unknown);
     let people = match escalated {
-        0 => "nobody was needed".into(),
+        0 => "no one was needed".into(),
         1 => "a person was needed once".into(),
         times => format!("a person was needed {times} times"),
     };

@@ -136,7 +136,7 @@ impl BaseHealth {
             id: ProblemId::BaseCheck { branch: known.branch.clone(), check: known.check.clone() },
             revision: commit.to_string(),
             detail: format!(
-                "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
+                "check `{}` fails on `{}` itself, at {commit}; no agent is notified until it passes there\n{}",
                 one_line(&known.check),
                 one_line(&known.branch),
                 fenced(QuotedKind::Log, excerpt, TEXT_LIMIT)

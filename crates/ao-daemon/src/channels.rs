@@ -119,7 +119,7 @@ pub(crate) fn open(configs: &InForce, page: &Page) -> OpenChannels {
         let any = named.is_empty() || named.iter().any(|name| opened.contains_key(name));
         if !any {
             let problem =
-                format!("no channel of the project `{project}` can be used; it is told on those for all");
+                format!("no channel of the project `{project}` can be used; its notices go to the channels for all projects");
             channels.problems.push(problem);
         }
         any

@@ -192,7 +192,7 @@ async fn judge(
         reasons.insert(0, "its session has not ended".into());
     }
     if known.is_none() && reasons.is_empty() {
-        reasons.push("no session of ours answers for it".into());
+        reasons.push("it belongs to no session".into());
     }
     let mut report = TreeReport {
         session: tree.session,

@@ -227,7 +227,7 @@ impl From<RepositoryError> for DaemonError {
             ),
             RepositoryError::NoGit => (ErrorKind::MissingProgram, "install git 2.36 or newer".to_owned()),
             RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
-                (ErrorKind::Environment, "`ao doctor` looks for what is wrong".to_owned())
+                (ErrorKind::Environment, "`ao doctor` checks for problems".to_owned())
             }
         };
         DaemonError::new(kind, err).hint(hint)

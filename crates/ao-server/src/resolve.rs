@@ -53,6 +53,6 @@ fn unknown<T>(choices: &[(SessionHandle<'_>, T)], meant: &str) -> Problem {
     alike.sort_by(|a, b| b.0.total_cmp(&a.0));
     let shown: String = meant.chars().take(100).collect();
     Problem::new(404, "unknown-session", format!("there is no session `{shown}`"))
-        .hint("`ao list` shows the sessions there are")
+        .hint("`ao list` lists the sessions")
         .candidates(alike.into_iter().take(CANDIDATES).map(|(_, name)| name.to_owned()).collect())
 }

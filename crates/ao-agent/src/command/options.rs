@@ -25,15 +25,15 @@ use crate::turn::TurnFormat;
     extend("required" = ["program"])
 )]
 pub struct Options {
-    /// What people call it. It is the key that this stands under, so it can be left out.
+    /// Its name; by default the key of this entry.
     pub name: String,
-    /// The program that is started: a name that is found on `PATH`, or a path.
+    /// The program to start: a name on `PATH`, or an absolute path.
     pub program: String,
     /// The command that installs it.
     pub install: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// The arguments that go on with an earlier conversation, in place of `args`. Absent if it cannot.
+    /// The arguments that resume a conversation, in place of `args`. Absent if it cannot.
     pub resume: Option<Vec<String>>,
     /// A file that exists for as long as a conversation can be resumed. `{conversation}`, `{path}` (the workspace's) and
     /// `{path_dashes}` (the same with `-` for `/` and `.`) are replaced, and `~/` is the home folder.
@@ -44,26 +44,26 @@ pub struct Options {
     pub env: BTreeMap<String, String>,
     /// Names of variables that are passed on from the daemon's environment.
     pub pass: Vec<String>,
-    /// How it is given its task.
+    /// How it gets its task.
     pub prompt: Prompt,
     /// Arguments that choose a model, with `{model}` for its name. Like those of `permissions`, they come in the place of an
     /// argument that is just `{options}`, or first.
     pub model: Vec<String>,
-    /// Arguments that say what it may do without asking, by the words of `agentConfig.permissions`: `default`, `auto-edit`,
+    /// Arguments that set what it may do without asking, for each value of `agentConfig.permissions`: `default`, `auto-edit`,
     /// `suggest` and `permissionless`.
     pub permissions: BTreeMap<String, Vec<String>>,
     /// The word before a prompt that comes last and begins with `-`, so that it is not taken for an option: `--`, unless
     /// another word is given here. An empty one for a program that knows none. A `{prompt}` in `args` is left alone.
     #[serde(alias = "endOfOptions")]
     pub end_of_options: Option<String>,
-    /// A command that is run in the workspace when the program has ended its turn well, for one that runs no commands itself.
+    /// A command to run in the workspace after a successful turn, for a program that runs no commands itself.
     ///
     /// Here, in `permissions` and in `env`, `{ao}` is our own program, `{check_logs}` the folder of the logs that messages name,
     /// `{git_dir}` the git folder of the workspace and `{git_common}` the one that it shares with the repository.
     pub after: Vec<String>,
-    /// How the process is held: a terminal if it is typed at, pipes if it speaks by lines, and without input otherwise.
+    /// How the process is held: in a terminal if messages are typed, with pipes if they are lines, and otherwise without input.
     pub io: Option<ProcessIo>,
-    /// Whether the program runs `ao hook`, which then tells what it takes and does.
+    /// Whether the program runs `ao hook` to report its turns and its state.
     pub hooks: bool,
     /// Whether it takes messages into a running turn by itself.
     pub steer: bool,
@@ -72,7 +72,7 @@ pub struct Options {
     pub cancel: bool,
     /// How its screen is read.
     pub screen: ScreenOptions,
-    /// What it puts out, if it runs for one turn and has no screen.
+    /// How its output is read, if it runs for one turn and has no screen.
     pub output: OutputOptions,
     /// Which keys do what.
     pub keys: Keys,
@@ -87,14 +87,14 @@ pub struct Options {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ToolWelcome")]
 pub struct Welcome {
-    /// A regular expression for the whole question, as the screen's `dialog` tells it.
+    /// A regular expression for the whole question, as `dialog` of the screen captures it.
     #[schemars(extend("x-kind" = "regex"))]
     pub question: String,
     /// As a person would answer it: a word of `keys.answers`, a digit, or text.
     pub answer: String,
 }
 
-/// How the program is given its task.
+/// How the program gets its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ToolPrompt")]
@@ -230,7 +230,7 @@ impl Options {
             ));
         }
         let model = model.filter(|_| self.model.is_empty())?;
-        Some(format!("the agent `{}` cannot be told to use the model `{model}`", self.name))
+        Some(format!("the agent `{}` cannot use the model `{model}`", self.name))
     }
 
     /// Returns true if the task is passed at launch.

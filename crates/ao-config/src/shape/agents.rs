@@ -122,7 +122,7 @@ impl Default for AutoAssignConfig {
     }
 }
 
-/// The agent that looks after the others.
+/// The agent that manages the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OrchestratorConfig {

@@ -93,7 +93,7 @@ pub struct Config {
     /// Your own agents, by name: commands to start a program, and rules to read its output and send it messages.
     #[schemars(with = "IndexMap<String, tools::ToolConfig>", extend("x-env" = "never", "x-kind" = "tools"))]
     pub tools: IndexMap<String, serde_json::Map<String, serde_json::Value>>,
-    /// The agent that looks after the others.
+    /// The agent that manages the others.
     pub orchestrator: OrchestratorConfig,
 }
 

@@ -100,7 +100,7 @@ pub struct Project {
     /// The budget of its sessions together, per day.
     #[serde(default)]
     pub daily_budget: BudgetConfig,
-    /// The budget of its sessions together, for ever.
+    /// The budget of all its sessions together, without a period.
     #[serde(default)]
     pub total_budget: BudgetConfig,
     /// Settings of its merge queue. With this, `ao pr merge` uses the queue as well.

@@ -242,7 +242,7 @@ impl JsonSchema for Reactions {
         own["required"] = json!(["action"]);
         json_schema!({
             "description": "The reaction to each kind of incident. Any other name is a custom event, \
-                which `ao emit` tells of; it needs an `action`.",
+                which `ao emit` reports; it needs an `action`.",
             "type": "object",
             "properties": kinds,
             "additionalProperties": own,

@@ -149,7 +149,7 @@ pub(super) fn protected(policy: &Policy, pull: &Pull) -> Vec<RuleVerdict> {
         let standings = path.standings.iter().map(|standing| format!("any {standing}"));
         let who: Vec<String> = path.approvers.iter().cloned().chain(standings).collect();
         match (who.is_empty(), allowing.len() as u64 >= u64::from(path.approvals.max(1))) {
-            (true, _) => verdict(false, format!("{touched}, which nobody may approve")),
+            (true, _) => verdict(false, format!("{touched}, which no one may approve")),
             (false, true) => {
                 verdict(true, format!("{touched}, approved{}", by(&allowing).replacen(',', "", 1)))
             }

@@ -140,7 +140,7 @@ fn a_day_is_told_once_with_what_it_brought_and_the_count_begins_anew() {
     let found = told(&desk);
     assert_eq!(found.len(), 1, "{found:?}");
     let (text, gathered) = &found[0];
-    assert!(text.starts_with("app: 0 merged, 1 stopped, nobody was needed; turns "), "{text}");
+    assert!(text.starts_with("app: 0 merged, 1 stopped, no one was needed; turns "), "{text}");
     assert!(text.contains("\nnow: 0 running, 0 in the queue, 0 waiting for something else"), "{text}");
     assert_eq!(*gathered, 1, "it waits for no other digest");
     assert!(desk.state.tally.is_empty());

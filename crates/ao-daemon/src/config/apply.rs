@@ -157,10 +157,10 @@ impl Daemon {
             false => {
                 let mut problem = DaemonError::new(
                     ErrorKind::Config,
-                    "the configuration is wrong; what was in force before stays so",
+                    "the configuration has errors; the previous one stays in force",
                 );
                 problem.detail = Some(problems.join("\n"));
-                Err(problem.hint("`ao config check` shows it again once it is mended"))
+                Err(problem.hint("`ao config check` lists the errors"))
             }
         }
     }
@@ -257,7 +257,7 @@ fn manifest_of(loaded: &Loaded, name: &str, manifest: &AgentManifest) -> Result<
         return Err(wrong.clone());
     }
     let problem = |key: &str, what: String| {
-        loaded.problem(&["tools", name, key], &format!("`tools.{name}` makes no sense: {what}"), None)
+        loaded.problem(&["tools", name, key], &format!("`tools.{name}` is invalid: {what}"), None)
     };
     let mut manifest = manifest.clone();
     manifest.entry("name").or_insert_with(|| name.into());

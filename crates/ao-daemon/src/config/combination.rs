@@ -368,7 +368,7 @@ mod tests {
         for (agent, settings, why) in [
             ("aider", "{ permissions: suggest }", "has no permission profile `suggest`"),
             ("opencode", "{ permissions: auto-edit }", "has no permission profile `auto-edit`"),
-            ("goose", "{ model: x }", "cannot be told to use the model `x`"),
+            ("goose", "{ model: x }", "cannot use the model `x`"),
         ] {
             let (refused, _) = told(&text(agent, settings));
             assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {settings}: {refused:?}");

@@ -384,7 +384,7 @@ fn remembered(data_dir: &Utf8Path) -> Result<StoredFiles, DaemonError> {
         read => read.map_err(|err| DaemonError::environment(format!("`{path}` cannot be read: {err}")))?,
     };
     serde_json::from_str(&text).map_err(|err| {
-        DaemonError::environment(format!("`{path}` makes no sense: {err}"))
+        DaemonError::environment(format!("`{path}` cannot be parsed: {err}"))
             .hint("remove it, and run `ao start` in each repository again")
     })
 }

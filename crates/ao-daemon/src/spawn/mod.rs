@@ -277,7 +277,7 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<KnownPro
                 let mut problem =
                     DaemonError::new(ErrorKind::UnknownProject, format!("there is no project `{name}`"));
                 problem.candidates = nearest(name, &names);
-                Err(problem.hint("`ao status` lists what there is; `ao add-project PATH` adds one"))
+                Err(problem.hint("`ao status` lists the projects; `ao add-project PATH` adds one"))
             }
         },
         None if names.len() == 1 => Ok(projects.into_values().next().expect("there is one")),
@@ -286,10 +286,7 @@ pub(crate) fn project(named: Option<&str>, configs: &InForce) -> Result<KnownPro
                 .hint("run `ao start` in a git repository, or `ao add-project PATH`"))
         }
         None => {
-            let mut problem = DaemonError::new(
-                ErrorKind::AmbiguousProject,
-                "there are several projects; which one is meant?",
-            );
+            let mut problem = DaemonError::new(ErrorKind::AmbiguousProject, "there are several projects");
             problem.candidates = names;
             Err(problem.hint("name it with `--project`"))
         }
@@ -326,13 +323,13 @@ fn agent(
     let Some(abilities) = plugged.abilities(name) else {
         let mut problem = DaemonError::new(ErrorKind::UnknownAgent, format!("there is no agent `{name}`"));
         problem.candidates = nearest(name, &plugged.adapters.agents());
-        return Err(problem.hint("`ao plugin list` shows what there is; describe another one under `tools:`"));
+        return Err(problem.hint("`ao plugin list` lists all agents; describe your own under `tools:`"));
     };
     if let Some(program) = plugged.program(name).filter(|program| !is_installed(program)) {
         let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
         return Err(DaemonError::new(ErrorKind::MissingProgram, what)
             .hint(format!("install `{program}`, or choose another agent with `--agent`"))
-            .hint("`ao doctor` says what else is missing"));
+            .hint("`ao doctor` lists what else is missing"));
     }
     // The most specific setting counts: that of the specialist or the role, then the project's.
     let of_role = match role {
@@ -462,7 +459,7 @@ fn workspace_known(name: &str, plugged: &PluggedAgents) -> Result<(), DaemonErro
     let what = format!("there is no workspace `{name}`");
     let mut error = DaemonError::new(ErrorKind::UnknownWorkspace, what);
     error.candidates = nearest(name, &known);
-    Err(error.hint(format!("there are {}", known.join(", "))))
+    Err(error.hint(format!("known names: {}", known.join(", "))))
 }
 
 /// Takes the project out of an issue such as `my-app#42`, and puts it where a project is named.

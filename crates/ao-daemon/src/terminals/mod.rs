@@ -28,8 +28,8 @@ impl TerminalViews {
     ) -> Result<Box<dyn TerminalView>, DaemonError> {
         let name = &session.spec.name;
         let Some(process) = &session.process else {
-            let title = format!("`{name}` has no program running, so there is no terminal to look into");
-            let hint = format!("`ao status {name}` says how it stands, `ao logs {name}` what it has said");
+            let title = format!("`{name}` has no running process, so there is no terminal to attach to");
+            let hint = format!("`ao status {name}` shows its state, and `ao logs {name}` its output");
             return Err(DaemonError::new(ErrorKind::NotRunning, title).hint(hint));
         };
         let runtime = self.runtimes.of(process).map_err(|err| failed(name, &err))?;

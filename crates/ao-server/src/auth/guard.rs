@@ -160,13 +160,13 @@ fn hidden() -> Problem {
 }
 
 fn nobody_knows() -> Problem {
-    Problem::new(401, "unknown-caller", "it cannot be told which program calls").hint(
+    Problem::new(401, "unknown-caller", "the calling program cannot be identified").hint(
         "the program must keep its connection until it is answered; `ao api` and the daemon's socket do",
     )
 }
 
 fn not_the_owner() -> Problem {
-    Problem::new(403, "not-the-owner", "what the daemon or its tmux server has started may not call the daemon")
+    Problem::new(403, "not-the-owner", "programs that the daemon or its tmux server started may not call the daemon")
         .hint("checks and set-up commands run a repository's code; hooks of your configuration may call, and so may your own shell")
 }
 
@@ -182,5 +182,5 @@ fn says_json(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
     if kind.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Problem::new(415, "not-json", "a request with a body is to be `application/json`").into())
+    Err(Problem::new(415, "not-json", "a request with a body needs the type `application/json`").into())
 }

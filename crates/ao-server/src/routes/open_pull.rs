@@ -32,7 +32,7 @@ pub(super) async fn open(Call { app, caller }: Call, Given(new): Given<NewPull>)
     };
     allow(&caller, Deed::Open(&project))?;
     if claims.as_ref().is_some_and(|claims| claims.project != project) {
-        return Err(invalid("a session answers for pull requests of its own project only"));
+        return Err(invalid("a session can own pull requests of its own project only"));
     }
     let head = new.head.clone().or_else(|| claims.as_ref().map(|claims| claims.branch.clone()));
     let head = head.filter(|head| !head.is_empty());

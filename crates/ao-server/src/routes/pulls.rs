@@ -202,7 +202,7 @@ pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {
 /// Returns the problem for a pull request that is closed or merged.
 pub(super) fn is_over(id: &PullId) -> Problem {
     Problem::new(409, "pull-over", format!("{id} is merged or closed"))
-        .hint(format!("`ao pr show {id}` tells how it ended"))
+        .hint(format!("`ao pr show {id}` shows how it ended"))
 }
 
 #[cfg(test)]

@@ -175,9 +175,9 @@ async fn subject(
             let id = pull_meant(app, caller, &pull, named.as_deref()).await?;
             let asked = id.clone();
             if !app.handle.view(move |state| state.pulls.contains_key(&asked)).await? {
-                let title = format!("the pull request `{id}` is over, or nobody here has to do with it");
+                let title = format!("the pull request `{id}` is closed, merged or unknown");
                 return Err(Problem::new(404, "unknown-pull", title)
-                    .hint("`ao pr list` shows those that are open")
+                    .hint("`ao pr list` lists the open ones")
                     .into());
             }
             Subject::Pull(id)

@@ -82,7 +82,7 @@ pub(super) async fn spawn(
     if let Caller::Session(agent) = &caller {
         // Issues of outsiders are approved by people only; an agent may have been talked into it.
         if wish.trust {
-            return Err(Problem::new(403, "forbidden", "an agent cannot answer for what an outsider wrote")
+            return Err(Problem::new(403, "forbidden", "an agent cannot vouch for what an outsider wrote")
                 .hint("a person can: `ao spawn ISSUE --trust`")
                 .into());
         }
@@ -224,7 +224,7 @@ pub(super) async fn view<T: Send + 'static>(
 
 pub(super) fn gone() -> Problem {
     Problem::new(404, "unknown-session", "the session is no longer in memory")
-        .hint("`ao list` shows the sessions there are")
+        .hint("`ao list` lists the sessions")
 }
 
 fn known_state(state: &str) -> Result<(), Failure> {

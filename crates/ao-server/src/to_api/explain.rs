@@ -86,7 +86,7 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
         let told = Signal {
             source: EvidenceSource::Person,
             reading: SignalReading::Typed,
-            detail: "somebody typed into the terminal".into(),
+            detail: "a person typed into the terminal".into(),
             confidence: SignalConfidence::High,
             at: time(typed),
             age_seconds: now.since(typed).as_secs(),
@@ -101,7 +101,7 @@ fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> 
 
 fn read(reading: &Reading, now: Timestamp) -> (SignalReading, String) {
     match reading {
-        Reading::Started => (SignalReading::Started, "the agent has come up".into()),
+        Reading::Started => (SignalReading::Started, "the agent has started".into()),
         Reading::Working { doing } => (SignalReading::Working, doing.clone()),
         Reading::Idle => (SignalReading::Idle, "the agent is at its prompt".into()),
         Reading::Asking { question } => (SignalReading::Asking, question.clone()),
@@ -115,7 +115,7 @@ fn read(reading: &Reading, now: Timestamp) -> (SignalReading, String) {
         Reading::Alive { busy: false } => (SignalReading::Alive, "the process lives and is at rest".into()),
         Reading::Exited { code: Some(code) } => (SignalReading::Exited, format!("exit code {code}")),
         Reading::Exited { code: None } => (SignalReading::Exited, "ended by a signal".into()),
-        Reading::HumanTyped => (SignalReading::Typed, "somebody typed into the terminal".into()),
+        Reading::HumanTyped => (SignalReading::Typed, "a person typed into the terminal".into()),
         Reading::Unreadable { why } => (SignalReading::Unreadable, why.clone()),
         Reading::Unheld => (SignalReading::Unheld, "the process that held it is gone".into()),
     }
@@ -166,14 +166,14 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
             format!("all {max} slots of `{id}` are in use")
         }
         Obstacle::Untrusted { author } => {
-            format!("{author} may not set agents to work, and nobody who may has answered for it")
+            format!("{author} may not set agents to work, and no trusted person has vouched for it")
         }
         Obstacle::NoSpecialist => "no specialist is for its labels".into(),
         Obstacle::NotAssigned { why } => format!("it could not be given to an agent: {why}"),
         Obstacle::Stopped { by } => {
             format!("{by} has stopped all work of its project; `ao start` lets issues begin again")
         }
-        Obstacle::Worked => "it has had its session; another one is for a person to start".into(),
+        Obstacle::Worked => "it already had a session; `ao spawn` starts another".into(),
         Obstacle::Begun => "its session is being made".into(),
     }
 }

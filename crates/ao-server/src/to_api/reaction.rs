@@ -98,12 +98,10 @@ fn origins(layers: &[(ReactionLayer, ReactionPatch)]) -> BTreeMap<String, String
 /// Returns the reason no message about a failure was sent yet.
 pub(super) fn doubted(doubt: &FailureDoubt) -> &'static str {
     match doubt {
-        FailureDoubt::Chance { .. } => {
-            "it may be chance or the base; that is found out before anybody is told"
-        }
-        FailureDoubt::Base {} => "it may be the base; that is found out before anybody is told",
-        FailureDoubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
-        FailureDoubt::BaseMended { .. } => "the base passes again; the check is run anew",
+        FailureDoubt::Chance { .. } => "it may be flaky, or the base may fail too; this is checked first",
+        FailureDoubt::Base {} => "the base may fail too; this is checked first",
+        FailureDoubt::BaseRed {} => "the base itself fails; no agent is notified until it passes",
+        FailureDoubt::BaseMended { .. } => "the base passes again; the check is run again",
     }
 }
 
@@ -121,13 +119,13 @@ pub(crate) fn steps(state: &State, events: &[StampedEvent]) -> Vec<ReactionStep>
             Some(step(StepKind::Escalate, Some(to.into()), why.clone(), None))
         }
         Event::Incident(_, IncidentEvent::Recorded { .. }) => {
-            Some(step(StepKind::Record, None, "it is only written down".into(), None))
+            Some(step(StepKind::Record, None, "it is only recorded".into(), None))
         }
         Event::Incident(_, IncidentEvent::Doubted { doubt, due }) => {
             Some(step(StepKind::Doubt, None, doubted(doubt).to_owned(), *due))
         }
         Event::Incident(key, IncidentEvent::Waiting { due }) => {
-            let text = "the agent cannot be told now; it is waited for until then".to_owned();
+            let text = "the agent cannot take a message now; this waits until then".to_owned();
             Some(step(StepKind::Wait, Some(state.subject_name(&key.subject)), text, Some(*due)))
         }
         Event::Session(id, SessionEvent::MessageQueued { message, .. }) => {

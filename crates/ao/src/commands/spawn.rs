@@ -18,7 +18,7 @@ use crate::ui;
 #[command(after_help = "Examples:
   ao spawn 42
   ao spawn 42 --project my-app --agent codex
-  ao spawn 42 --claim-pr 7               go on with the branch of pull request 7
+  ao spawn 42 --claim-pr 7               continue on the branch of pull request 7
   ao spawn 42 --prompt \"Only the parser; leave the printer alone.\"")]
 pub(crate) struct Args {
     /// The issue, as in its tracker: 42, #42, my-app#42, GH-789

@@ -176,7 +176,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         },
         "budget_marked" => format!("its budget is nearly used up: {}", it.text("mark")),
         "limits_set" => "has new limits".into(),
-        "pull_linked" => format!("answers for {}", it.text("pull")),
+        "pull_linked" => format!("owns {} now", it.text("pull")),
         "pull_unlinked" => format!("no longer owns {}", it.text("pull")),
         "removal_wanted" if it.is("discard") => "its workspace will be removed, with unsaved work".into(),
         "removal_wanted" => "its workspace will be removed, if no work is lost".into(),

@@ -29,7 +29,7 @@ fn what_is_wrong_is_told_with_its_place_and_the_nearest_key() {
      6 |     screen: { busy: '(' }
        |                     ^
 
-    [home]/my-app/agent-orchestrator.yaml:10:9: `tools.typed` makes no sense: `typed` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`
+    [home]/my-app/agent-orchestrator.yaml:10:9: `tools.typed` is invalid: `typed` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`
         |
      10 |     io: pipes
         |         ^
@@ -61,7 +61,7 @@ fn every_key_is_explained_in_every_spelling() {
     -- stdout --
     tools.<name>.hooks
         `true` or `false`, by default false
-        Whether the program runs `ao hook`, which then tells what it takes and does.
+        Whether the program runs `ao hook` to report its turns and its state.
 
     Example:
       ao config set tools.mine.hooks false

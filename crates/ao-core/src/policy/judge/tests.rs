@@ -180,7 +180,7 @@ fn a_protected_path_wants_its_own_approvers() {
         judged(&["ann", "eve"], &["ci/x"]),
         ["protected: ci/ touched by ci/x, not approved by ann or eve"]
     );
-    assert_eq!(judged(&[], &["ci/x"]), ["protected: ci/ touched by ci/x, which nobody may approve"]);
+    assert_eq!(judged(&[], &["ci/x"]), ["protected: ci/ touched by ci/x, which no one may approve"]);
     assert_eq!(judged(&["bob"], &[]), ["protected: the changed files are not known"]);
     let two = ProtectedPath {
         standings: [AuthorStanding::Member].into(),

@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr merge 7 --squash --delete-branch
   ao pr merge 7 --head 4f1c2d3 --rebase
   ao pr merge 7 --queue    when its turn comes
-  ao pr merge 7 --anyway   in spite of checks, reviews and policy")]
+  ao pr merge 7 --anyway   regardless of checks, reviews and policy")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: PullArg,
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// workspace
     #[arg(long, conflicts_with = "delete_branch")]
     keep_branch: bool,
-    /// Merge in spite of checks, reviews and policy
+    /// Merge regardless of checks, reviews and policy
     #[arg(long)]
     anyway: bool,
     /// Add it to the merge queue: it lands when its turn comes, it is green and policy allows it [default if

@@ -103,7 +103,7 @@ fn a_red_base_wakes_nobody_and_is_said_once() {
         assert_eq!(turns.len(), 2, "the task and the marker: {turns:#?}");
     }
     let held = house.ao(&["explain", &one, "--json"]).succeeds().json()["incidents"][0]["held"].clone();
-    assert_eq!(held, "the base itself fails; nobody is told until it passes");
+    assert_eq!(held, "the base itself fails; no agent is notified until it passes");
     let notices = house.notices();
     assert_eq!(notices.len(), 1, "{notices:#?}");
     assert!(notices[0].contains("`unit`") && notices[0].contains("main"), "{notices:?}");
