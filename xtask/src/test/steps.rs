@@ -110,7 +110,7 @@ pub(super) const WHEN_NAMED: &[TestStep] = &[TestStep {
 const SEEDS: u64 = 5000;
 
 /// Tests that run at once on one core. Most of them wait for programs most of the time.
-const TESTS_PER_CORE: usize = 2;
+const TESTS_PER_CORE: usize = 3;
 
 /// Time limit of a fetch of a few megabytes.
 const ADVISORIES_LIMIT: Duration = Duration::from_secs(60);
