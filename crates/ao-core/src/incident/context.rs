@@ -22,6 +22,8 @@ pub(crate) struct IncidentContext<'a> {
     pub(super) suspicion: Option<FailedCheckFacts>,
     /// The head of the pull request that it is about.
     pub(super) head: Option<AttemptedFix>,
+    /// True if that head was seen to merge without a conflict.
+    pub(super) was_clean: bool,
     /// Evaluates the condition of the reaction.
     pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
 }
@@ -72,6 +74,7 @@ impl IncidentContext<'_> {
                 commit: pull.facts.head.clone(),
                 title: pull.facts.head_title.clone(),
             }),
+            was_clean: pull.is_some_and(|pull| pull.clean_head.as_ref() == Some(&pull.facts.head)),
             holds: &holds,
         })
     }

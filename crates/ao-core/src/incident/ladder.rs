@@ -1,7 +1,9 @@
 //! The escalation of an incident: the next action, by whom, and its end.
 
 use super::context::{ActionMisfit, IncidentContext};
-use super::{EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentInput, IncidentKey, evolve};
+use super::{
+    EscalationLevel, FailureDoubt, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, evolve,
+};
 use crate::Timestamp;
 use crate::reaction::ReactionAction;
 
@@ -26,6 +28,10 @@ pub(crate) fn decide(
             events
         }
         (None, _) => vec![],
+        (Some(incident), I::Seen(problem)) if was_resolved(incident, context) => {
+            let opened = decide(key, None, context, I::Seen(problem));
+            [E::Closed {}].into_iter().chain(opened).collect()
+        }
         (Some(incident), I::Seen(problem)) => {
             let mut events = Vec::new();
             if incident.absent.is_some() {
@@ -99,6 +105,16 @@ pub(crate) fn decide(
         },
         (Some(_), I::Gone) => vec![E::Closed {}],
     }
+}
+
+/// Returns whether an earlier conflict was resolved, so that this one is another: the head that answered it was seen to merge
+/// cleanly, and then the base moved. Where many changes land, each of them may conflict once; none of that is a failed try.
+fn was_resolved(incident: &Incident, context: &IncidentContext<'_>) -> bool {
+    let tried = incident.tried.last().map(|tried| &tried.commit);
+    incident.key.kind == IncidentKind::MergeConflicts
+        && incident.absent.is_some()
+        && context.was_clean
+        && tried.is_some_and(|tried| context.head.as_ref().is_some_and(|head| head.commit != *tried))
 }
 
 /// Returns the time at which the escalation continues where it was, with the time that was left. No message is
@@ -374,7 +390,7 @@ mod tests {
 
     use super::*;
     use crate::incident::context::IncidentHelpers;
-    use crate::incident::{IncidentKind, ObservedProblem, ProblemId, Subject};
+    use crate::incident::{ObservedProblem, ProblemId, Subject};
     use crate::job::ReactionRound;
     use crate::reaction::Reaction;
     use crate::settings::DaemonSettings;
@@ -411,6 +427,7 @@ mod tests {
                 misfit: None,
                 suspicion: None,
                 head: None,
+                was_clean: false,
                 holds: &|_| Ok(true),
             };
             for event in decide(&key(), known.as_ref(), &context, input) {

@@ -39,7 +39,9 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 let first = || PullConflict { base: base.clone(), head: head.clone(), files: vec![] };
                 pull.conflict.get_or_insert_with(first).files = files.clone();
             }
-            Mergeable::Clean => pull.conflict = None,
+            Mergeable::Clean => {
+                (pull.conflict, pull.clean_head) = (None, Some(pull.facts.head.clone()));
+            }
             Mergeable::Unknown => {}
         },
         PullEvent::HeadMoved { .. } | PullEvent::Merged { .. } => {

@@ -64,6 +64,8 @@ pub struct Pull {
     pub made_by_ours: bool,
     /// The conflict of this head, kept while the forge computes, for the same reason.
     pub conflict: Option<PullConflict>,
+    /// The last head that was seen to merge without a conflict.
+    pub clean_head: Option<Commit>,
     /// Findings in the lines that this head adds, if they were scanned.
     pub scan: Option<ScanResult>,
     /// Time of its last event.
@@ -196,6 +198,7 @@ impl Pull {
             tasks: BTreeMap::new(),
             made_by_ours: false,
             conflict: None,
+            clean_head: None,
             scan: None,
             changed_at,
         }

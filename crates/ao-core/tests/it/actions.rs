@@ -329,6 +329,43 @@ fn conflict_resolved_and_conflict_again_are_two_messages_each_with_all_that_is_n
     }
 }
 
+/// Where many changes land, one branch may conflict with each of them in turn.
+#[test]
+fn conflicts_that_were_each_resolved_use_up_no_try() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    for n in 1..10 {
+        look(&mut desk, |facts| {
+            (facts.head, facts.base) = (Commit::new(&format!("c{n}")), Commit::new(&format!("b{n}")));
+            facts.mergeable = Mergeable::Conflict { files: vec!["a.rs".into()] };
+        });
+        assert_eq!(listen(&mut desk, session), 1, "conflict {n}");
+        look(&mut desk, |facts| {
+            (facts.head, facts.base) = (Commit::new(&format!("c{}", n + 1)), Commit::new(&format!("b{n}")));
+            facts.mergeable = Mergeable::Clean;
+        });
+    }
+    conflict(&mut desk, "b10");
+    assert_eq!(level(&desk, "merge-conflicts"), EscalationLevel::Agent);
+}
+
+#[test]
+fn heads_that_do_not_resolve_a_conflict_use_up_the_tries() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    let mut told = 0;
+    for n in 1..10 {
+        for mergeable in [Mergeable::Unknown, Mergeable::Conflict { files: vec!["a.rs".into()] }] {
+            look(&mut desk, |facts| {
+                (facts.head, facts.base) = (Commit::new(&format!("c{n}")), Commit::new(&format!("b{n}")));
+                facts.mergeable = mergeable;
+            });
+        }
+        told += listen(&mut desk, session);
+    }
+    assert_eq!((told, level(&desk, "merge-conflicts")), (3, EscalationLevel::Person));
+}
+
 #[test]
 fn a_moment_is_told_once_passes_by_itself_and_may_happen_again() {
     let mut desk = desk_with("deploy-failed", patch(ReactionAction::SendToAgent));
