@@ -45,6 +45,12 @@ pub(crate) const CURL: NeededTool = apt("curl", "curl");
 /// Tests completion in another common shell; bash is always there.
 pub(crate) const ZSH: NeededTool = apt("zsh", "zsh");
 pub(crate) const FISH: NeededTool = apt("fish", "fish");
+/// Installs the real agents, for their tests.
+pub(crate) const NPM: NeededTool = apt("npm", "npm");
+/// The box that the real agents run in.
+pub(crate) const UNSHARE: NeededTool = apt("unshare", "util-linux");
+pub(crate) const MOUNT: NeededTool = apt("mount", "mount");
+pub(crate) const IP: NeededTool = apt("ip", "iproute2");
 /// SQLite is built from its C source.
 pub(crate) const CC: NeededTool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.
