@@ -50,7 +50,9 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
             (pull.conflict, pull.scan) = (None, None);
         }
         // Against another base it adds other lines.
-        PullEvent::Retargeted { .. } => (pull.conflict, pull.scan) = (None, None),
+        PullEvent::Retargeted { .. } => {
+            (pull.conflict, pull.clean_head, pull.scan) = (None, None, None);
+        }
         PullEvent::Scanned { scan } => pull.scan = Some((**scan).clone()),
         PullEvent::Claimed { session } => {
             pull.owner = Some(*session);

@@ -366,6 +366,26 @@ fn heads_that_do_not_resolve_a_conflict_use_up_the_tries() {
     assert_eq!((told, level(&desk, "merge-conflicts")), (3, EscalationLevel::Person));
 }
 
+/// A head that merges cleanly into another branch has not resolved the conflict with this one.
+#[test]
+fn a_clean_head_counts_for_its_own_base_alone() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    let mut told = 0;
+    for n in 1..10 {
+        let conflict = Mergeable::Conflict { files: vec!["a.rs".into()] };
+        for (branch, head, mergeable) in [("main", n, conflict), ("next", n + 1, Mergeable::Clean)] {
+            look(&mut desk, |facts| {
+                facts.head = Commit::new(&format!("c{head}"));
+                (facts.base, facts.base_branch) = (Commit::new(&format!("b{n}")), branch.into());
+                facts.mergeable = mergeable;
+            });
+            told += listen(&mut desk, session);
+        }
+    }
+    assert_eq!((told, level(&desk, "merge-conflicts")), (3, EscalationLevel::Person));
+}
+
 #[test]
 fn a_moment_is_told_once_passes_by_itself_and_may_happen_again() {
     let mut desk = desk_with("deploy-failed", patch(ReactionAction::SendToAgent));
