@@ -7,6 +7,7 @@ use super::asks::new_comments;
 use super::{AuthorStanding, CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, TEXT_LIMIT};
 use crate::incident::{IncidentKind, ObservedProblem, ProblemId};
 use crate::outside::{QuotedKind, fenced, one_line};
+use crate::text::shell_quoted;
 
 /// Number of conflicting files that are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
@@ -79,12 +80,12 @@ impl Pull {
     fn rebase_command(&self) -> String {
         let base = &self.facts.base_branch;
         match &self.facts.base_remote {
-            None => format!("git rebase {}", shell_word(base)),
+            None => format!("git rebase {}", shell_quoted(base)),
             Some(remote) => {
-                let target = shell_word(&format!("{remote}/{base}"));
+                let target = shell_quoted(&format!("{remote}/{base}"));
                 format!(
                     "git fetch {} && git rebase {target} && git push --force-with-lease",
-                    shell_word(remote)
+                    shell_quoted(remote)
                 )
             }
         }
@@ -143,13 +144,6 @@ fn label_added(label: &str) -> ObservedProblem {
         revision: label.to_owned(),
         detail: format!("label `{}`", one_line(label)),
     }
-}
-
-/// Quotes a branch name, which may hold characters that are special to a shell, because an agent runs this line as it
-/// is.
-fn shell_word(word: &str) -> String {
-    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
