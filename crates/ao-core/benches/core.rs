@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ao_core::agent_report::AgentReport;
 use ao_core::budget::SpendLimits;
 use ao_core::evidence::{Confidence, Reading, Signal, SignalSource};
-use ao_core::incident::IncidentKind;
+use ao_core::incident::{Incident, IncidentKind};
 use ao_core::input::SpawnRequest;
 use ao_core::job::{JobInput, JobOutcome};
 use ao_core::project::{ProjectConfig, ProjectInput};
@@ -156,7 +156,9 @@ impl Fleet {
             fleet.look(&pull, 0, true);
             fleet.pulls.push(pull);
         }
-        assert_eq!(fleet.state.incidents.len(), size, "each has its problem");
+        let is_conflict = |incident: &&Incident| incident.key.kind == IncidentKind::MergeConflicts;
+        let conflicts = fleet.state.incidents.values().filter(is_conflict).count();
+        assert_eq!(conflicts, size, "each has its problem");
         fleet
     }
 
