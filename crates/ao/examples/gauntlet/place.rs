@@ -76,14 +76,16 @@ const HELPERS: [(&str, &str); 7] = [
          i=0\nuntil ao pr create --title \"Feature $n\"; do i=$((i + 1)); [ $i -lt 150 ] || exit 1; sleep 0.2; done\n",
     ),
     (
-        // Moves main and its checkout at once, or not at all: nothing of it is ever in the way of a merge.
+        // Moves main and its checkout at once, or not at all: nothing of it is ever in the way of a merge. `git merge` reads
+        // the index before it locks it, so two of them at once can undo each other's index; `git read-tree` locks first.
         "by-hand.sh",
         "set -e\ntip=$(git rev-parse main)\nexport GIT_INDEX_FILE=\"$(git rev-parse --git-dir)/by-hand\"\n\
          git read-tree $tip\n\
          blob=$({ git show $tip:list.txt; echo \"by hand $1\"; } | git hash-object -w --stdin)\n\
          git update-index --cacheinfo 100644,$blob,list.txt\n\
          commit=$(git commit-tree -p $tip -m \"By hand $1\" $(git write-tree))\n\
-         rm \"$GIT_INDEX_FILE\"\nunset GIT_INDEX_FILE\ngit merge -q --ff-only $commit\n",
+         rm \"$GIT_INDEX_FILE\"\nunset GIT_INDEX_FILE\ngit read-tree -m -u $tip $commit\n\
+         git update-ref HEAD $commit $tip || { git read-tree -m -u $commit $tip; exit 1; }\n",
     ),
     (
         "finish.sh",
