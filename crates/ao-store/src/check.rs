@@ -29,8 +29,8 @@ pub struct CheckReport {
     pub damage: Option<String>,
 }
 
-/// Time limit of the check at startup. [`Store::check`] has none.
-const QUICK: Duration = Duration::from_millis(200);
+/// Time limit of the check at startup, so that a start takes no longer with more history. [`Store::check`] has none.
+const QUICK: Duration = Duration::from_millis(25);
 /// Suffix of the file that marks a log as damaged. The next start then checks all of it, however long that takes.
 const SUSPECT: &str = "-suspect";
 
