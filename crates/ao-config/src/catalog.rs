@@ -58,6 +58,8 @@ pub struct ServiceFacts {
     pub issue_prefix: Option<&'static str>,
     /// The ref of a pull request's head, with `{number}`; otherwise `refs/pull/{number}/head`.
     pub pull_ref: Option<&'static str>,
+    /// Its checks are those that the project configures.
+    pub runs_checks: bool,
     /// The way to work without it, for people.
     pub instead: Option<&'static str>,
 }

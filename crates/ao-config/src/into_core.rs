@@ -12,6 +12,7 @@ use ao_core::queue::{BranchUpdate, QueueRules};
 use ao_core::reaction::ReactionPatches;
 use ao_core::setup::{Environment, IncludeHow, IncludedFiles, PortRange, SecretRef, SecretSource, Setup};
 
+use crate::catalog::{PluginCatalog, PluginSlot};
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
     AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, IncludeMode, MergeQueueConfig, Plugin,
@@ -35,6 +36,15 @@ pub struct Effective<'a> {
     pub notifiers: &'a [String],
     /// The start of the names of its sessions.
     pub session_prefix: &'a str,
+}
+
+impl Effective<'_> {
+    /// Returns the forge: the configured one, or the one that goes with the tracker.
+    pub fn forge(&self, catalog: &PluginCatalog) -> Plugin {
+        let tracker = self.tracker.plugin.as_str();
+        let service = catalog.service(PluginSlot::Tracker, tracker);
+        self.scm.cloned().unwrap_or_else(|| Plugin::named(service.forge.unwrap_or(tracker)))
+    }
 }
 
 impl Config {

@@ -153,7 +153,10 @@ impl Registry {
             Adapter::new("clone", "its own clone", AdapterMaker::Workspace(Arc::new(clones))).needs("git"),
             Adapter::new("local", issues, AdapterMaker::Tracker(Arc::new(local_tracker)))
                 .takes(&[("keep", &["store", "files"])]),
-            Adapter::new("local", pulls, AdapterMaker::Scm(Arc::new(local_scm))).needs("git").takes(&[]),
+            Adapter::new("local", pulls, AdapterMaker::Scm(Arc::new(local_scm)))
+                .needs("git")
+                .takes(&[])
+                .runs_checks(),
         ];
         let channels = ao_notifier::PLUGINS.iter().map(Adapter::channel);
         let agents = ao_agent::known().into_iter().map(Adapter::agent);
@@ -299,6 +302,13 @@ impl Adapter {
     #[must_use]
     pub fn needs(mut self, program: &str) -> Adapter {
         self.info.program = Some(program.to_owned());
+        self
+    }
+
+    /// Declares that the checks of its pull requests are those of the configuration.
+    #[must_use]
+    fn runs_checks(mut self) -> Adapter {
+        self.info.service.runs_checks = true;
         self
     }
 

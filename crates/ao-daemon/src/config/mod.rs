@@ -13,7 +13,6 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use ao_config::catalog::PluginSlot;
 use ao_config::shape::Plugin;
 use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use ao_core::ProjectId;
@@ -321,12 +320,9 @@ impl KnownProject {
         self.loaded.config.effective(&self.name).expect("a known project is in its configuration")
     }
 
-    /// Returns its forge: the configured one, or the one that goes with its tracker.
+    /// Returns its forge.
     pub fn scm(&self) -> Plugin {
-        let effective = self.effective();
-        let tracker = effective.tracker.plugin.as_str();
-        let service = self.loaded.catalog.service(PluginSlot::Tracker, tracker);
-        effective.scm.cloned().unwrap_or_else(|| Plugin::named(service.forge.unwrap_or(tracker)))
+        self.effective().forge(&self.loaded.catalog)
     }
 }
 

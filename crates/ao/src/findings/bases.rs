@@ -1,5 +1,6 @@
 //! Finds default branches that do not exist, and required checks that no configured check provides.
 
+use ao_config::catalog::PluginSlot;
 use ao_config::names::nearest;
 use ao_config::shape::CheckConfig;
 use ao_config::{Effective, Loaded, Problem};
@@ -13,6 +14,7 @@ use crate::repository::GitRepository;
 pub(super) async fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
     let mut findings = Vec::new();
     for effective in loaded.config.projects.keys().filter_map(|name| loaded.config.effective(name)) {
+        let forge = effective.forge(&loaded.catalog);
         let Effective { name, project, .. } = effective;
         let Ok(repository) = GitRepository::at(&project.path).await else { continue };
         let base = on_base(&repository.root, &project.default_branch).await;
@@ -24,8 +26,7 @@ pub(super) async fn look(loaded: &Loaded) -> Vec<ConfigFinding> {
             let problem = loaded.problem(&["projects", name, "defaultBranch"], &what, Some(hint));
             findings.push(ConfigFinding { id: "project", severity: FindingSeverity::Problem, problem });
         }
-        // Other forges have checks of their own.
-        if effective.scm.unwrap_or(effective.tracker).plugin != "local" {
+        if !loaded.catalog.service(PluginSlot::Scm, &forge.plugin).runs_checks {
             continue;
         }
         let place = |n: usize| {
