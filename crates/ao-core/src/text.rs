@@ -124,7 +124,12 @@ pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     let needs_quotes = word.is_empty() || word.starts_with('-') || !word.chars().all(plain);
     let word: String = word.chars().filter(|c| !c.is_control()).collect();
-    if needs_quotes { format!("'{}'", word.replace('\'', r"'\''")) } else { word }
+    if needs_quotes { single_quoted(&word) } else { word }
+}
+
+/// Puts a word between single quotes, where nothing is special to a shell or to tmux.
+pub fn single_quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns whether two texts are equal apart from white space.
@@ -137,6 +142,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_quoted_word_is_one_word_for_a_shell() {
+        assert_eq!(single_quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(["a/b", "", "-x", "a\tb c"].map(shell_quoted), ["a/b", "''", "'-x'", "'ab c'"]);
+    }
 
     #[test]
     fn what_would_press_keys_is_taken_out_and_the_rest_stays() {

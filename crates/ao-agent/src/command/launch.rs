@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ao_core::effect::LaunchPlan;
-use ao_core::text::sanitise;
+use ao_core::text::{sanitise, single_quoted};
 use ao_ports::{AgentError, CommandFile, LaunchPreparation, ProgramCommand, RuntimeAbilities};
 
 use super::options::{Options, Prompt};
@@ -30,7 +30,7 @@ pub(super) fn prepare(
         }
         (Some(args), true) => args.clone(),
     };
-    let values = PlaceValues::of(places, &plan.path);
+    let values = PlaceValues::of(places, &plan.path, runtime.shares_files);
     let chosen: Vec<String> = options.choose(&plan.agent).iter().map(|arg| values.fill(arg)).collect();
     let place_of_options = args.iter().position(|arg| arg == "{options}");
     let range = place_of_options.map_or(0..0, |at| at..at + 1);
@@ -75,7 +75,7 @@ pub(super) fn prepare(
         args.retain(|arg| !arg.contains("{prompt}") && !arg.contains("{prompt_file}"));
     }
     if !options.after.is_empty() {
-        let after: Vec<String> = options.after.iter().map(|word| quoted(&values.fill(word))).collect();
+        let after: Vec<String> = options.after.iter().map(|word| single_quoted(&values.fill(word))).collect();
         // The exit code is the agent's unless it is 0; then a failure of the command after it does not fail the turn.
         let script = format!(r#""$@" || exit; {}; exit 0"#, after.join(" "));
         let words = ["-c".to_owned(), script, "sh".to_owned(), program];
@@ -86,11 +86,6 @@ pub(super) fn prepare(
     let (pass, io) = (options.pass.clone(), options.io());
     let command = ProgramCommand { program, args, env, pass, secrets: vec![], files, io };
     Ok(LaunchPreparation::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
-}
-
-/// Quotes an argument for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns true if the conversation to resume is known to be gone. Without a file to look for, only the agent knows.

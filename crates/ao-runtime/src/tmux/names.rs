@@ -31,11 +31,6 @@ fn suffix(key: AttemptKey) -> String {
     format!("-{}-{}", key.0, key.1)
 }
 
-/// Quotes a word for both tmux's own language and a shell: nothing is special between single quotes.
-pub(super) fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use ao_core::{Attempt, SessionId};
@@ -67,10 +62,5 @@ mod tests {
                 && OF_A_PERSON.contains(&keeper)
                 && ANYTHING.contains(&keeper)
         );
-    }
-
-    #[test]
-    fn quotes_are_quoted() {
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use ao_core::text::single_quoted;
 use ao_ports::RuntimeError;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 use tokio::process::Command;
 
-use super::names::{KEEPER, OF_A_PERSON, quoted};
+use super::names::{KEEPER, OF_A_PERSON};
 use super::runtime::Options;
 use crate::host::ProcessRecord;
 use crate::host::files::{self, failed, no_procfs};
@@ -192,8 +193,8 @@ pub(super) fn signal(record: &ProcessRecord, signal: Signal) {
 
 /// Sets every option that a person's own configuration could set; that one is never read.
 fn config(helper: &[String]) -> String {
-    let helper: Vec<String> = helper.iter().map(|word| quoted(word)).collect();
-    let helper = quoted(&helper.join(" "));
+    let helper: Vec<String> = helper.iter().map(|word| single_quoted(word)).collect();
+    let helper = single_quoted(&helper.join(" "));
     format!(
         "# Written by ao; changes are lost.
 set -s exit-empty off

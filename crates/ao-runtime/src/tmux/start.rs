@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use ao_core::text::single_quoted;
 use ao_ports::environment::{ATTEMPT, SESSION};
 use ao_ports::{ProcessIo, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -16,7 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use super::attempt_dir::{self, PaneRecord, SOCKET};
 use super::helper::{GREETING_LAUNCH, GREETING_LOG, LaunchRefused, LaunchSpec, PLAIN};
-use super::names::{self, quoted};
+use super::names;
 use super::runtime::{NAME, SharedTmux, Tmux};
 use super::server::ServerState;
 use super::{end, watch};
@@ -160,13 +161,13 @@ async fn make_pane(
         vec!["env".to_owned(), format!("{SESSION}={}", spec.session), format!("{ATTEMPT}={}", spec.attempt)];
     words.extend(shared.options.helper.iter().cloned());
     words.extend(["launch".to_owned(), path_text(attempt_dir.dir())?]);
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| single_quoted(word)).collect();
     let made = shared
         .control
         .ask_starting(&[format!(
             "new-session -d -P -F '#{{session_id}} #{{pane_id}} #{{pane_pid}}' -s {} -n {} -x {columns} -y {rows} -- {}",
-            quoted(&name),
-            quoted(&name),
+            single_quoted(&name),
+            single_quoted(&name),
             words.join(" ")
         )])
         .await?;
@@ -194,7 +195,7 @@ pub(super) fn keeping(pane: &str, attempt_dir: &str, keep: OutputLimits, without
     let OutputLimits { segment, total } = keep;
     let plain = if without_input { format!(" {PLAIN}") } else { String::new() };
     [
-        format!("set-option -p -t {pane} @ao_place {}", quoted(attempt_dir)),
+        format!("set-option -p -t {pane} @ao_place {}", single_quoted(attempt_dir)),
         // tmux assembles the command from its options, which are taken literally.
         format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}} {segment} {total}{plain}'"),
     ]

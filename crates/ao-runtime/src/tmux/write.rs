@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ao_core::text::single_quoted;
 use ao_ports::{RuntimeError, WriteOrder, WriteOutcome};
 
-use super::names::quoted;
 use super::noted_writes::{self, NotedWrites};
 use super::runtime::SharedTmux;
 use super::start::path_text;
@@ -94,7 +94,7 @@ impl TextFile {
     fn paste(&self, pane: &str, usage: &str) -> Result<[String; 2], RuntimeError> {
         // Each pane has its own buffer. File names are formats, in which `#` is special.
         let buffer = format!("ao_{}", pane.trim_start_matches('%'));
-        let path = quoted(&path_text(&self.0)?.replace('#', "##"));
+        let path = single_quoted(&path_text(&self.0)?.replace('#', "##"));
         // Raw: without changes to line ends, and, from 3.7 on, to control bytes.
         let raw = if takes(usage, 'S') { "-S -r" } else { "-r" };
         Ok([

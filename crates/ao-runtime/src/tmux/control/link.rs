@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use ao_core::text::single_quoted;
 use ao_ports::RuntimeError;
 use rustix::process::{Signal, pidfd_send_signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::super::names::quoted;
 use super::super::server::{self, ServerState, TmuxServer};
 use super::client::{ControlClient, OpeningClient};
 use super::lines::TmuxEvent;
@@ -112,7 +112,8 @@ impl ControlLink {
     /// The server evaluates the format and ends atomically, so a session started in it before is seen. A later start
     /// waits, and finds it gone.
     pub(in super::super) async fn end_unless(&self, something: &str) -> Result<(), ControlError> {
-        let command = format!("if-shell -F {} 'display-message -p {STAYS}' kill-server", quoted(something));
+        let command =
+            format!("if-shell -F {} 'display-message -p {STAYS}' kill-server", single_quoted(something));
         // Both the condition and the chosen command are answered.
         match self.send(command, 2, RequestKind::Ends).await {
             Ok(_) | Err(ControlError::Gone) => Ok(()),
