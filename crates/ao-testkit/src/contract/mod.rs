@@ -2,8 +2,8 @@
 //!
 //! A story knows only the port. Each adapter's tests provide a bench with everything else.
 //!
-//! The simulation's fakes of the forge, the tracker, the notifier and the agent run their contracts too. Its fakes of the
-//! runtime and the workspace do not: the stories run real programs and use git, and these fakes have neither.
+//! The simulation's fakes run them too (`tests/it/port_contracts.rs`), all but the stories of the runtime that need a real
+//! program: its output, its input, its files or its children.
 
 pub mod agent;
 pub mod notifier;

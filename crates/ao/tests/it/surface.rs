@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -207,17 +206,6 @@ fn every_line_of_the_document_has_a_step() {
     );
     assert_eq!(calls().len(), 5);
     assert_eq!(documents().len(), 3);
-}
-
-/// The document may live beside the repository, too; then both are the same.
-#[test]
-fn the_document_is_the_one_that_is_agreed_upon() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/surface.md");
-    if let Ok(mut file) = fs::File::open(shared) {
-        let mut text = String::new();
-        file.read_to_string(&mut text).unwrap();
-        assert!(text == DOCUMENT, "copy it to crates/ao/tests/fixtures/surface.md and see what has changed");
-    }
 }
 
 /// acceptance: J1, J8
