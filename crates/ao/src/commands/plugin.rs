@@ -48,12 +48,10 @@ enum Command {
     },
 }
 
-/// Lists the built-in plugins, the agents of the configuration in use here, and `command`, which stands for any program.
+/// Lists the built-in plugins and the agents of the configuration in use here.
 fn plugins(cx: &Context) -> Vec<PluginInfo> {
     // `ao config check` reports a configuration that cannot be read.
     let tools = settings::load(cx).map(|loaded| loaded.config.tools).unwrap_or_default();
-    let any = "any program, described under `tools` in the configuration";
-    let any = PluginInfo::new(PluginSlot::Agent, "command", any);
     let is_replaced =
         |plugin: &PluginInfo| plugin.slot == PluginSlot::Agent && tools.contains_key(&plugin.name);
     let catalog = registry::catalog();
@@ -62,12 +60,16 @@ fn plugins(cx: &Context) -> Vec<PluginInfo> {
         program: tool.get("program").and_then(Value::as_str).map(str::to_owned),
         ..PluginInfo::new(PluginSlot::Agent, name, "your own agent, described under `tools`")
     });
-    built_in.chain(own).chain([any]).collect()
+    built_in.chain(own).collect()
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Command::List => list(&plugins(cx), cx),
+        Command::List => {
+            list(&plugins(cx), cx)?;
+            ui::note("any other program can be an agent: describe it under `tools` (`ao config-help tools`)");
+            Ok(())
+        }
         Command::Search { word } => {
             let found = found(word, cx);
             if found.is_empty() {
