@@ -149,7 +149,7 @@ impl Agent for CommandAgent {
     ) -> Result<LaunchPreparation, AgentError> {
         self.base.clear_before(session, attempt);
         let abilities = self.base.runtimes.get(&plan.runtime).map_err(failed)?.abilities();
-        // Where no file of this machine is seen, `ao` is found by the `PATH` there, and messages refer to no log.
+        // Where no file of this machine is seen, `ao` is found by the `PATH` there, and logs are read with it.
         let elsewhere = AgentPlaces { ao: "ao".to_owned(), check_logs: plan.path.clone() };
         let places = if abilities.shares_files { &self.places } else { &elsewhere };
         let mut prepared = launch::prepare(&self.base.options, places, abilities, plan)?;

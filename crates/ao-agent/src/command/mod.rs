@@ -18,7 +18,7 @@ mod places;
 
 pub use agent::{CommandAgent, Ground, OptionsError};
 pub use drivers::terminal::patterns::PatternError;
-pub use options::{Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
+pub use options::{AgentSettings, Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
 pub use places::AgentPlaces;
 
 /// Write numbers of answers have this bit, so that none equals that of a delivery.

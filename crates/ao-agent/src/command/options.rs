@@ -46,9 +46,11 @@ pub struct Options {
     pub pass: Vec<String>,
     /// How it gets its task.
     pub prompt: Prompt,
-    /// Arguments that choose a model, with `{model}` for its name. Like those of `permissions`, they come in the place of an
+    /// Arguments that choose a model, with `{model}` for its name. Like those of `effort` and `permissions`, they come in the place of an
     /// argument that is just `{options}`, or first.
     pub model: Vec<String>,
+    /// Arguments that choose a reasoning effort, with `{effort}` for its name.
+    pub effort: Vec<String>,
     /// Arguments that set what it may do without asking, for each value of `agentConfig.permissions`: `default`, `auto-edit`,
     /// `suggest` and `permissionless`.
     pub permissions: BTreeMap<String, Vec<String>>,
@@ -80,6 +82,14 @@ pub struct Options {
     /// folder is trusted. Each is answered once, before the agent is first seen at its prompt; all others are a person's.
     #[serde(alias = "firstLaunch")]
     pub first_launch: Vec<Welcome>,
+}
+
+/// The settings of a configuration that a program has to understand.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AgentSettings<'a> {
+    pub permissions: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub effort: Option<&'a str>,
 }
 
 /// A question of a first launch, and what is answered.
@@ -206,17 +216,21 @@ impl Options {
 
     /// Returns the arguments for a choice of model and permissions.
     pub(super) fn choose(&self, choice: &AgentChoice) -> Vec<String> {
-        let model =
-            choice.model.iter().flat_map(|model| self.model.iter().map(|arg| arg.replace("{model}", model)));
+        let filled = |args: &[String], word: &str, value: &Option<String>| -> Vec<String> {
+            value.iter().flat_map(|value| args.iter().map(|arg| arg.replace(word, value))).collect()
+        };
+        let model = filled(&self.model, "{model}", &choice.model);
+        let effort = filled(&self.effort, "{effort}", &choice.effort);
         // The default is what the agent's maker considers right for an unattended program.
         let permissions = choice.permissions.as_deref().unwrap_or("default");
         let permissions = self.permissions.get(permissions).into_iter().flatten().cloned();
-        model.chain(permissions).chain(choice.args.iter().cloned()).collect()
+        [model, effort, permissions.collect(), choice.args.clone()].concat()
     }
 
     /// Returns why this agent cannot be started as configured: it has no permission profile of that name, or does not
-    /// support choosing a model. Ignoring such a setting would start it with other permissions than requested.
-    pub fn cannot_take(&self, permissions: Option<&str>, model: Option<&str>) -> Option<String> {
+    /// support choosing a model or an effort. Ignoring such a setting would start it with other permissions than requested.
+    pub fn cannot_take(&self, settings: AgentSettings<'_>) -> Option<String> {
+        let AgentSettings { permissions, model, effort } = settings;
         let unknown = permissions.filter(|word| *word != "default" && !self.permissions.contains_key(*word));
         if let Some(word) = unknown {
             let known: Vec<String> = self.permissions.keys().map(|known| format!("`{known}`")).collect();
@@ -229,8 +243,11 @@ impl Options {
                 self.name
             ));
         }
-        let model = model.filter(|_| self.model.is_empty())?;
-        Some(format!("the agent `{}` cannot use the model `{model}`", self.name))
+        if let Some(model) = model.filter(|_| self.model.is_empty()) {
+            return Some(format!("the agent `{}` cannot use the model `{model}`", self.name));
+        }
+        let effort = effort.filter(|_| self.effort.is_empty())?;
+        Some(format!("the agent `{}` has no setting for the effort `{effort}`", self.name))
     }
 
     /// Returns true if the task is passed at launch.

@@ -17,8 +17,11 @@ pub struct AgentPlaces {
 pub(super) struct PlaceValues(BTreeMap<&'static str, String>);
 
 impl PlaceValues {
-    pub(super) fn of(places: &AgentPlaces, workspace: &str) -> PlaceValues {
-        let (own, common) = git_dirs(Path::new(workspace));
+    /// A workspace whose files this machine does not see is a clone, with one git folder.
+    pub(super) fn of(places: &AgentPlaces, workspace: &str, shares_files: bool) -> PlaceValues {
+        let dot_git = || Path::new(workspace).join(".git");
+        let (own, common) =
+            if shares_files { git_dirs(Path::new(workspace)) } else { (dot_git(), dot_git()) };
         PlaceValues(BTreeMap::from([
             ("{ao}", places.ao.clone()),
             ("{check_logs}", places.check_logs.clone()),
@@ -74,7 +77,7 @@ mod tests {
     #[test]
     fn a_place_is_quoted_where_it_stands_in_json() {
         let places = AgentPlaces { ao: r#"/opt/a "b"/ao"#.into(), check_logs: "/logs".into() };
-        let values = PlaceValues::of(&places, "/nowhere");
+        let values = PlaceValues::of(&places, "/nowhere", true);
         assert_eq!(values.fill("{ao} pr"), r#"/opt/a "b"/ao pr"#);
         let json = values.fill(r#"{"allow":["Bash({ao}:*)","Read(/{check_logs}/**)"]}"#);
         let read: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -124,11 +124,16 @@ async fn an_agent_elsewhere_gets_no_path_of_this_machine() {
         name: "mine".into(),
         program: "my-agent".into(),
         hooks: true,
-        env: [("TOOL".to_owned(), "{ao} {check_logs}".to_owned())].into(),
+        env: [("TOOL".to_owned(), "{ao} {check_logs} {git_dir} {git_common}".to_owned())].into(),
         ..Options::default()
     };
     let agent = CommandAgent::new(options.clone(), ground()).unwrap();
-    let prepared = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap();
+    // A folder of the same name on this machine is not the agent's.
+    let workspace = folder.path().join("workspace");
+    fs::create_dir_all(&workspace).unwrap();
+    fs::write(workspace.join(".git"), "gitdir: /here/.git/worktrees/fix\n").unwrap();
+    let plan_there = LaunchPlan { path: workspace.to_string_lossy().into_owned(), ..plan(Some("go")) };
+    let prepared = agent.prepare(SESSION, ATTEMPT, &plan_there).await.unwrap();
     let LaunchPreparation::Run { command, .. } = prepared else { panic!("there is something to run") };
     assert_eq!(command.env.keys().collect::<Vec<_>>(), ["AO_TOKEN", "TOOL"]);
     assert!(!command.env["TOOL"].contains("/here"), "{:?}", command.env["TOOL"]);

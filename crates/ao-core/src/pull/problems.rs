@@ -96,7 +96,12 @@ impl Pull {
             return None;
         };
         let (name, commit, changed) = (&check.name, &check.commit, &self.facts.size.files);
-        let log = log.as_ref().map(|path| format!("whole log: {path}\n")).unwrap_or_default();
+        // The path is one of the daemon's host, which an agent in a container does not see.
+        let log = match (log, &check.run) {
+            (Some(path), Some(run)) => format!("whole log: {path}, or `ao check logs {run}`\n"),
+            (Some(path), None) => format!("whole log: {path}\n"),
+            (None, _) => String::new(),
+        };
         let elsewhere =
             !files.is_empty() && !changed.is_empty() && !files.iter().any(|file| changed.contains(file));
         let elsewhere = if elsewhere { ELSEWHERE } else { "" };

@@ -109,6 +109,8 @@ pub struct AgentChoice {
     /// The account whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Its permission mode, as the configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,

@@ -3,6 +3,7 @@
 //! An agent needs one kind of input: a terminal, pipes, or none. A runtime declares the kinds that it has. Both are
 //! compared when they are configured and when a session is requested, so that a launch does not fail for it.
 
+use ao_agent::AgentSettings;
 use ao_config::catalog::{PluginCatalog, PluginSlot};
 use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning};
@@ -84,13 +85,9 @@ pub fn holds(
     })
 }
 
-/// Checks that an agent can be started with these permissions and this model.
-pub fn takes(
-    options: &ao_agent::Options,
-    permissions: Option<Permissions>,
-    model: Option<&str>,
-) -> Result<(), UnfitCombination> {
-    let Some(what) = options.cannot_take(permissions.map(permissions_word), model) else { return Ok(()) };
+/// Checks that an agent can be started with these settings.
+pub fn takes(options: &ao_agent::Options, settings: AgentSettings<'_>) -> Result<(), UnfitCombination> {
+    let Some(what) = options.cannot_take(settings) else { return Ok(()) };
     let hint =
         "take that setting out of `agentConfig`, choose another agent, or describe the agent under `tools`";
     Err(UnfitCombination { what, hint: hint.into() })
@@ -210,9 +207,11 @@ impl SettingSearch<'_> {
 
     fn settings(&mut self, agent: &str, config: &AgentConfig, path: &[&str], is_used: bool) {
         let Some(options) = self.agents.get(agent) else { return };
+        let (none, permissions) = (AgentSettings::default(), config.permissions.map(permissions_word));
         let wrong = [
-            ("permissions", takes(options, config.permissions, None)),
-            ("model", takes(options, None, config.model.as_deref())),
+            ("permissions", takes(options, AgentSettings { permissions, ..none })),
+            ("model", takes(options, AgentSettings { model: config.model.as_deref(), ..none })),
+            ("effort", takes(options, AgentSettings { effort: config.effort.as_deref(), ..none })),
         ];
         if config.permissions == Some(Permissions::Suggest) && wrong[0].1.is_ok() {
             let unfit = UnfitCombination {
@@ -369,6 +368,7 @@ mod tests {
             ("aider", "{ permissions: suggest }", "has no permission profile `suggest`"),
             ("opencode", "{ permissions: auto-edit }", "has no permission profile `auto-edit`"),
             ("goose", "{ model: x }", "cannot use the model `x`"),
+            ("gemini", "{ effort: high }", "has no setting for the effort `high`"),
         ] {
             let (refused, _) = told(&text(agent, settings));
             assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {settings}: {refused:?}");
@@ -381,7 +381,8 @@ mod tests {
                 assert_eq!(refused, Vec::<String>::new(), "{agent} {word}");
             }
         }
-        let (refused, doubtful) = told(&text("claude-code", "{ permissions: suggest, model: opus }"));
+        let (refused, doubtful) =
+            told(&text("claude-code", "{ permissions: suggest, model: opus, effort: high }"));
         assert!(refused.is_empty() && doubtful[0].contains("only plans"), "{refused:?} {doubtful:?}");
         let specialist =
             "agents: [{ id: x, tool: aider, config: { agentConfig: { permissions: suggest } } }]\n";

@@ -5,9 +5,10 @@ mod rules;
 
 use std::sync::Arc;
 
+use ao_agent::AgentSettings;
 use ao_config::Effective;
 use ao_config::catalog::PluginSlot;
-use ao_config::shape::{AgentConfig, Permissions, Specialist};
+use ao_config::shape::{AgentConfig, Specialist};
 use ao_core::budget::SpendLimits;
 use ao_core::input::SpawnRequest;
 use ao_core::outside::{self, QuotedKind, TextSource, one_line};
@@ -152,15 +153,10 @@ impl PluggedAgents {
         self.adapters.registry.catalog().available(slot).into_iter().map(str::to_owned).collect()
     }
 
-    /// Refuses permissions and models that an agent cannot be started with. Those of an agent that the embedding
+    /// Refuses settings that an agent cannot be started with. Those of an agent that the embedding
     /// program made are checked at launch.
-    fn takes(
-        &self,
-        agent: &str,
-        permissions: Option<Permissions>,
-        model: Option<&str>,
-    ) -> Result<(), UnfitCombination> {
-        self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, permissions, model))
+    fn takes(&self, agent: &str, settings: AgentSettings<'_>) -> Result<(), UnfitCombination> {
+        self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, settings))
     }
 }
 
@@ -234,15 +230,11 @@ fn whole(
         (Some(issue), _) => Some(format!("{}-{issue}", effective.session_prefix)),
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
     });
+    let sees_files =
+        plugged.adapters.registry.runtime_abilities(&runtime).is_none_or(|abilities| abilities.shares_files);
+    let ao = if sees_files { plugged.adapters.ao() } else { "ao".to_owned() };
     Ok(SpawnRequest {
-        prompt: instructions(
-            &effective,
-            (role, &title, prompt),
-            issue.as_deref(),
-            specialist,
-            outside,
-            &plugged.adapters.ao(),
-        ),
+        prompt: instructions(&effective, (role, &title, prompt), issue.as_deref(), specialist, outside, &ao),
         project: ProjectId::new(&known.name),
         task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
         role,
@@ -343,9 +335,11 @@ fn agent(
     said.extend(of_role);
     said.push(&effective.project.agent_config);
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
-    let permissions = said.iter().find_map(|config| config.permissions);
+    let permissions = said.iter().find_map(|config| config.permissions).map(combination::permissions_word);
     let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
-    plugged.takes(name, permissions, model.as_deref()).map_err(|UnfitCombination { what, hint }| {
+    let effort = first(&|config| config.effort.clone());
+    let settings = AgentSettings { permissions, model: model.as_deref(), effort: effort.as_deref() };
+    plugged.takes(name, settings).map_err(|UnfitCombination { what, hint }| {
         DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint)
     })?;
     Ok(AgentChoice {
@@ -353,7 +347,8 @@ fn agent(
         specialist: specialist.map(|specialist| specialist.id.clone()),
         account: first(&|config| config.account.clone()),
         model,
-        permissions: permissions.map(|permissions| combination::permissions_word(permissions).to_owned()),
+        effort,
+        permissions: permissions.map(str::to_owned),
         args: said
             .iter()
             .map(|config| &config.args)
@@ -516,7 +511,7 @@ fn instructions(
         (SessionRole::Orchestrator, None) => parts.push(format!(
             "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
              yourself. Call `ao` as `{ao}`. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
-             what matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
+             matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` sends one a message. Wait for a request.",
             effective.name
         )),
         (_, None) => parts.push(match issue {
@@ -530,14 +525,14 @@ fn instructions(
     }
     if role == SessionRole::Worker && prompt.is_none() {
         parts.push(
-            "Commit your work on the branch that is checked out, in small steps, and say when you are done."
+            "Commit your work on the branch that is checked out, in small steps, and report when you are done."
                 .into(),
         );
         if outside.has_forge {
             parts.push(
                 format!(
-                    "When the change is ready for review, open a pull request with `{ao} pr create`. You hear of failing \
-                     checks and of what reviewers say; answer reviewers with `{ao} pr reply`. Call `ao` by this full path."
+                    "When the change is ready for review, open a pull request with `{ao} pr create`. Failed checks \
+                     and review comments are sent to you; answer reviewers with `{ao} pr reply`. Always call `ao` as `{ao}`."
                 ),
             );
         }

@@ -452,6 +452,7 @@ pub(crate) fn order(title: &str, project: &str) -> SpawnRequest {
             model: None,
             abilities: AgentAbilities::default(),
             args: vec![],
+            effort: None,
             permissions: None,
         },
         runtime: "stage".into(),
