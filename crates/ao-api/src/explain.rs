@@ -27,7 +27,7 @@ pub struct Explanation {
     /// Undelivered messages, each with the reason.
     pub messages: Vec<Message>,
     /// The drift of its workspace, if there is one.
-    pub astray: Option<String>,
+    pub drift: Option<String>,
     /// Commands that help.
     pub next: Vec<String>,
 }

@@ -204,7 +204,7 @@ function fillWhy(root, told) {
   ].filter(Boolean).join('; ');
   const rule = won ? `${won.meaning}, so it is ${won.says.replaceAll('_', ' ')} (rule ${won.rule}).`
     : queue ?? told.status.reason;
-  say(root.querySelector('.rule'), [rule, told.astray].filter(Boolean).join(' '));
+  say(root.querySelector('.rule'), [rule, told.drift].filter(Boolean).join(' '));
 
   const rows = told.signals.map((signal) => {
     const row = make('tr', '', signal.decided ? 'decided' : '');

@@ -56,7 +56,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         holds: holds(session),
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
-        astray: session.watch.drift.clone(),
+        drift: session.watch.drift.clone(),
         next: next(state, session, now),
     }
 }

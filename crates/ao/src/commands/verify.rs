@@ -126,8 +126,8 @@ fn process(explanation: &Explanation) -> Option<String> {
     if !runs(explanation.status.state) {
         return None;
     }
-    if let Some(astray) = &explanation.astray {
-        return Some(astray.clone());
+    if let Some(drift) = &explanation.drift {
+        return Some(drift.clone());
     }
     let status = &explanation.status;
     let seen = explanation.signals.iter().find(|signal| signal.source == EvidenceSource::Process);

@@ -12,9 +12,9 @@ use crate::ui;
 pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
     let mut drawn = String::new();
     let _ = writeln!(drawn, "{}", why(&explanation.name, &explanation.status, canvas));
-    if let Some(astray) = &explanation.astray {
+    if let Some(drift) = &explanation.drift {
         let style = ui::ERROR;
-        let _ = writeln!(drawn, "{style}astray:{style:#} {}", words::plain(astray));
+        let _ = writeln!(drawn, "{style}drift:{style:#} {}", words::plain(drift));
     }
     let mut section = |title: &str, table: TextTable| {
         if !table.is_empty() {

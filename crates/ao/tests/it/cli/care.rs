@@ -79,7 +79,7 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
             "GET /api/sessions/ses_app-1/explain",
             json(&value!({
                 "id": open.id, "name": open.name, "status": open.status, "phase": "running", "rules": [],
-                "signals": [], "queue": null, "holds": [], "messages": [], "astray": null, "next": [],
+                "signals": [], "queue": null, "holds": [], "messages": [], "drift": null, "next": [],
                 "incidents": [incident("changes-requested", "agent", 1), incident("agent-stuck", "person", 1),
                     incident("ci-failed", "none", 0)],
             })),

@@ -309,7 +309,7 @@ fn explanation() -> Explanation {
             held: None,
         }],
         messages: vec![],
-        astray: None,
+        drift: None,
         next: vec!["ao answer app-1 yes".into(), "ao attach app-1".into()],
     }
 }
