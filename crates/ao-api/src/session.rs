@@ -38,7 +38,6 @@ pub struct Session {
     /// The state of its agent.
     pub status: Status,
     /// The progress of its work, and the party that has to act next.
-    #[serde(default)]
     pub work: WorkState,
     pub agent: Agent,
     /// Its runtime: `process`, `tmux`, …

@@ -109,7 +109,6 @@ pub enum EscalationLevel {
     Orchestrator,
     Person,
     /// Nothing is done: it was only recorded.
-    #[serde(rename = "nobody")]
     None,
 }
 

@@ -177,20 +177,8 @@ impl<'a> FleetMember<'a> {
             NextParty::Wait => FleetGroup::Waiting,
             NextParty::Agent if self.work().stage == ProgressStage::Idle => FleetGroup::Idle,
             NextParty::Agent => FleetGroup::AtWork,
-            NextParty::Unknown => self.state().map_or(FleetGroup::Other, group_of_state),
+            NextParty::Unknown => FleetGroup::Other,
         }
-    }
-}
-
-/// Groups by the process alone, for an older daemon.
-fn group_of_state(state: SessionState) -> FleetGroup {
-    use SessionState::*;
-    match state {
-        NeedsInput | Blocked | SetupFailed | Exited | Capped | Unknown => FleetGroup::NeedsYou,
-        Stopped | Merged => FleetGroup::Ended,
-        Idle => FleetGroup::Idle,
-        Working | Starting | SettingUp | Retrying | Stopping => FleetGroup::AtWork,
-        Queued | RateLimited | Paused => FleetGroup::Waiting,
     }
 }
 

@@ -8,7 +8,7 @@ use ao_api::{
 use super::words;
 use crate::ui;
 
-/// Describes the stage of a session: by its work, or by its process for an older daemon.
+/// Describes the stage of a session: by its work, or by its process where that says more.
 pub(super) fn stage(session: &Session) -> String {
     use ProgressStage::{Budget, Limit, Starting, Stopping, Stuck, Unknown, Working};
     match session.work.stage {
