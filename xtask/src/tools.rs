@@ -45,6 +45,10 @@ pub(crate) const CURL: NeededTool = apt("curl", "curl");
 /// Tests completion in another common shell; bash is always there.
 pub(crate) const ZSH: NeededTool = apt("zsh", "zsh");
 pub(crate) const FISH: NeededTool = apt("fish", "fish");
+/// Runs programs as another user.
+pub(crate) const SETPRIV: NeededTool = apt("setpriv", "util-linux");
+/// Checks the service's unit.
+pub(crate) const SYSTEMD: NeededTool = apt("systemd-analyze", "systemd");
 /// SQLite is built from its C source.
 pub(crate) const CC: NeededTool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.
