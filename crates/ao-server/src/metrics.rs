@@ -72,7 +72,7 @@ impl Default for Metrics {
             terminals: Open(added(
                 r,
                 "terminal_viewers",
-                "Terminals that somebody looks at",
+                "Open views of terminals",
                 Gauge::default(),
             )),
             registry,

@@ -113,10 +113,10 @@ pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Runn
     let path = socket.as_ref().map(|(_, socket)| socket.path().to_owned());
     let limits = parts.limits.clone();
     let state = App::start(parts, addr, shutdown.clone()).await?;
-    let door = Door {
+    let door = ConnectionGate {
         router: app(state.clone()),
-        by_tcp: Room::new(&limits),
-        by_socket: Room::new(&limits),
+        by_tcp: ListenerLimits::new(&limits),
+        by_socket: ListenerLimits::new(&limits),
         farewells: Arc::new(Semaphore::new(FAREWELLS)),
         limits,
         app: state.clone(),
@@ -165,12 +165,12 @@ impl std::fmt::Debug for Options {
 
 /// The shared state of all connections.
 #[derive(Clone)]
-struct Door {
+struct ConnectionGate {
     app: Arc<App>,
     router: Router,
     /// Separate limits, so that connections that fill the port leave the socket usable.
-    by_tcp: Room,
-    by_socket: Room,
+    by_tcp: ListenerLimits,
+    by_socket: ListenerLimits,
     farewells: Arc<Semaphore>,
     limits: Limits,
     stop: CancellationToken,
@@ -178,20 +178,20 @@ struct Door {
 
 /// The limits of one listener.
 #[derive(Clone)]
-struct Room {
+struct ListenerLimits {
     places: Arc<Places>,
     /// For connections that are not identified yet.
     arriving: Arc<Semaphore>,
 }
 
-impl Room {
-    fn new(limits: &Limits) -> Room {
+impl ListenerLimits {
+    fn new(limits: &Limits) -> ListenerLimits {
         let places = Places::new(fitting(limits.connections));
-        Room { places, arriving: Arc::new(Semaphore::new(ARRIVING)) }
+        ListenerLimits { places, arriving: Arc::new(Semaphore::new(ARRIVING)) }
     }
 }
 
-impl Door {
+impl ConnectionGate {
     async fn accept_tcp(self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {

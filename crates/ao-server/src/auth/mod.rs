@@ -16,7 +16,7 @@
 //! The descent of a program outranks every token: an agent that has read the owner's token is an agent. A wrong token
 //! is refused, even if the connection alone would be allowed. Tokens are read from headers only: URLs end up in logs.
 
-mod deeds;
+mod acts;
 mod guard;
 mod origin;
 mod peer;
@@ -34,7 +34,7 @@ use std::time::Duration;
 use ao_core::session::{Session, SessionRole};
 use ao_core::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
-pub(crate) use self::deeds::Deed;
+pub(crate) use self::acts::AgentAct;
 pub(crate) use self::guard::guard;
 pub(crate) use self::origin::Names;
 pub(crate) use self::peer::Identity;

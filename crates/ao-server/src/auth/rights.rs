@@ -14,7 +14,7 @@ pub(crate) enum Right {
     /// An agent for its own session, and an orchestrator for the sessions of its project.
     Own,
     /// An agent within its project. The rights depend on the subject, so the handler checks them: see
-    /// [`Deed`](super::Deed).
+    /// [`AgentAct`](super::AgentAct).
     Forge,
     /// An orchestrator for its project, and the owner.
     Project,

@@ -13,7 +13,7 @@ use ao_ports::{PullFilter, PullFilterState, TrackerError};
 
 use super::{among, projects};
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::problem::{Failure, forbidden};
 use crate::resolve::handle;
 
@@ -57,7 +57,7 @@ pub(crate) async fn pull_meant(
 /// Returns the reason a pull request of another project cannot be used.
 fn elsewhere(app: &App, caller: &Caller, project: &ProjectId, meant: &str, named: Option<&str>) -> Failure {
     // An agent must not learn about other projects.
-    if !caller.may(Deed::Read(project)) {
+    if !caller.may(AgentAct::Read(project)) {
         return forbidden().into();
     }
     match (app.daemon.config.project(Some(project.as_str())), named) {

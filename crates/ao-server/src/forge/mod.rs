@@ -13,7 +13,7 @@ use ao_ports::{PullDetail, Scm, ScmError};
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::problem::{Failure, forbidden};
 
 /// Returns the author of the caller's comments. Those of a reviewer count like those of a bot, so that the reviewed
@@ -32,8 +32,8 @@ pub(crate) fn author(app: &App, caller: &Caller) -> AuthorFacts {
 }
 
 /// Refuses an operation that the caller has no right to.
-pub(crate) fn allow(caller: &Caller, deed: Deed<'_>) -> Result<(), Failure> {
-    if caller.may(deed) { Ok(()) } else { Err(forbidden().into()) }
+pub(crate) fn allow(caller: &Caller, act: AgentAct<'_>) -> Result<(), Failure> {
+    if caller.may(act) { Ok(()) } else { Err(forbidden().into()) }
 }
 
 // ── projects ──
@@ -47,7 +47,7 @@ pub(crate) fn project(app: &App, caller: &Caller, named: Option<&str>) -> Result
         }
         (named, _) => app.daemon.config.project(named)?,
     };
-    allow(caller, Deed::Read(&project))?;
+    allow(caller, AgentAct::Read(&project))?;
     Ok(project)
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Asked, Call, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};
@@ -63,12 +63,12 @@ pub(super) async fn run(
     let (project, what, pull) = match (&request.pull, &request.revision) {
         (Some(meant), None) => {
             let pull = pull_meant(&app, &caller, meant, request.project_id.as_deref()).await?;
-            allow(&caller, Deed::Tend(&pull.project, owner(&app, &pull).await?))?;
+            allow(&caller, AgentAct::Tend(&pull.project, owner(&app, &pull).await?))?;
             (pull.project.clone(), CheckWhat::Pull(pull.clone()), Some(pull))
         }
         (None, Some(revision)) => {
             let project = project(&app, &caller, request.project_id.as_deref())?;
-            allow(&caller, Deed::Check(&project))?;
+            allow(&caller, AgentAct::Check(&project))?;
             (project, CheckWhat::Revision(revision.clone()), None)
         }
         _ => return Err(invalid("say what is to be checked: either a pull request or a revision")),
@@ -193,7 +193,7 @@ async fn find_run(
         };
         let Some(Some((scm, run))) = among(&within, found.await)? else { continue };
         // A forge may also have runs of other projects.
-        if !caller.may(Deed::Read(&run.project)) {
+        if !caller.may(AgentAct::Read(&run.project)) {
             return Err(forbidden().into());
         }
         if within.contains(&run.project) {

@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 
 use super::pulls::labels;
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Asked, Call, Given, IssueCall, IssueName, Within};
 use crate::forge::{allow, among, author, issue_key, not_empty, project, projects};
 use crate::problem::{CodedReply, Failure, Reply};
@@ -63,7 +63,7 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<IssueQu
 )]
 pub(super) async fn add(Call { app, caller }: Call, Given(new): Given<NewIssue>) -> CodedReply<Issue> {
     let project = project(&app, &caller, new.project_id.as_deref())?;
-    allow(&caller, Deed::EditIssue(&project))?;
+    allow(&caller, AgentAct::EditIssue(&project))?;
     not_empty(&new.title, "an issue has a title")?;
     may_label(&app, &caller, &project, &new.labels).await?;
     let order = NewTask {
@@ -108,7 +108,7 @@ pub(super) async fn edit(
     IssueCall { app, caller, id }: IssueCall,
     Given(edit): Given<IssueEdit>,
 ) -> Reply<Issue> {
-    allow(&caller, Deed::EditIssue(&id.project))?;
+    allow(&caller, AgentAct::EditIssue(&id.project))?;
     if let Some(title) = &edit.title {
         not_empty(title, "an issue has a title")?;
     }
@@ -143,7 +143,7 @@ pub(super) async fn comment(
     IssueCall { app, caller, id }: IssueCall,
     Given(new): Given<NewIssueComment>,
 ) -> CodedReply<Issue> {
-    allow(&caller, Deed::CommentIssue(&id))?;
+    allow(&caller, AgentAct::CommentIssue(&id))?;
     not_empty(&new.body, "a comment says something")?;
     let by = author(&app, &caller);
     let key = new.key.unwrap_or_else(|| format!("said-{:x}", app.clock.fresh()));
@@ -162,7 +162,7 @@ pub(super) async fn comment(
     responses((status = 200, body = Imported)),
 )]
 pub(super) async fn import(Call { app, caller }: Call, Given(order): Given<ImportOrder>) -> Reply<Imported> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let project = project(&app, &caller, order.project_id.as_deref())?;
     let by = author(&app, &caller);
     let format = same_name!(order.format, ImportSource => ImportFormat: Markdown, GitHub);
@@ -190,7 +190,7 @@ async fn may_label(
     project: &ProjectId,
     labels: &[String],
 ) -> Result<(), Failure> {
-    if labels.is_empty() || caller.may(Deed::Decide) {
+    if labels.is_empty() || caller.may(AgentAct::Decide) {
         return Ok(());
     }
     let (project, labels) = (project.clone(), labels.iter().cloned().collect());
@@ -198,7 +198,7 @@ async fn may_label(
         let auto = state.projects.get(&project).and_then(|project| project.config.auto_assign.as_ref());
         auto.is_some_and(|auto| auto.approves(&labels))
     });
-    if approves.await? { allow(caller, Deed::Decide) } else { Ok(()) }
+    if approves.await? { allow(caller, AgentAct::Decide) } else { Ok(()) }
 }
 
 fn keys<T: FromIterator<TaskId>>(project: &ProjectId, meant: &[String]) -> Result<T, Failure> {

@@ -19,7 +19,7 @@ use axum::Json;
 
 use super::pulls::{is_over, told};
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Given, PullCall, PullName, Within, find};
 use crate::forge::{allow, can_merge, invalid, owner, see};
 use crate::problem::{Failure, Reply, forbidden, stopping};
@@ -35,7 +35,7 @@ pub(super) async fn claim(
     PullCall { app, caller, id }: PullCall,
     Given(claim): Given<Claim>,
 ) -> Reply<PullDetail> {
-    allow(&caller, Deed::Answer(&id.project))?;
+    allow(&caller, AgentAct::Answer(&id.project))?;
     let session = match claim.session {
         Some(meant) => Some(claimer(&app, &caller, meant, &id).await?),
         None => None,
@@ -54,7 +54,7 @@ pub(super) async fn claim(
                 // A caller that may decide may take it from others.
                 let own = matches!(&caller, Caller::Session(agent) if agent.id == session);
                 if !own {
-                    allow(&caller, Deed::Decide)?;
+                    allow(&caller, AgentAct::Decide)?;
                 }
                 Some(PullInput::Release { session })
             }
@@ -105,7 +105,7 @@ pub(super) async fn merge(
     PullCall { app, caller, id }: PullCall,
     Given(request): Given<NewMerge>,
 ) -> Reply<MergeDone> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let strategy = request
         .strategy
         .map(|method| same_name!(method, MergeMethod => LandingStrategy: Squash, Merge, Rebase));

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use super::merge::owned_by_another;
 use super::pulls::told;
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Call, Given, find};
 use crate::forge::{allow, author, invalid, project, see};
 use crate::problem::{CodedReply, Failure, forbidden};
@@ -30,7 +30,7 @@ pub(super) async fn open(Call { app, caller }: Call, Given(new): Given<NewPull>)
         (None, Some(claims)) => claims.project.clone(),
         (named, _) => project(&app, &caller, named.as_deref())?,
     };
-    allow(&caller, Deed::Open(&project))?;
+    allow(&caller, AgentAct::Open(&project))?;
     if claims.as_ref().is_some_and(|claims| claims.project != project) {
         return Err(invalid("a session can own pull requests of its own project only"));
     }

@@ -8,7 +8,7 @@ use ao_core::pull::Pull;
 use ao_core::reaction::ReactionAction;
 use axum::Json;
 
-use crate::auth::Deed;
+use crate::auth::AgentAct;
 use crate::extract::{Asked, Call, PullCall, PullName, Within};
 use crate::forge::{allow, project, see};
 use crate::problem::Reply;
@@ -21,7 +21,7 @@ use crate::to_api::same_name;
     responses((status = 200, body = PolicyVerdict)),
 )]
 pub(super) async fn of_pull(PullCall { app, caller, id }: PullCall) -> Reply<PolicyVerdict> {
-    allow(&caller, Deed::Read(&id.project))?;
+    allow(&caller, AgentAct::Read(&id.project))?;
     let facts = see(&app, &id).await?;
     // A pull request that was closed before the engine knew it is judged by the look alone.
     let looked = Pull::at_a_look(&id, &facts);

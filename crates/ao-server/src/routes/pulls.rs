@@ -16,7 +16,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Asked, Call, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, not_empty, owner, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
@@ -100,7 +100,7 @@ async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Res
 
 /// Finds the session of a filter. An agent may name any session of its project, but learns of no others.
 async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<SessionId, Failure> {
-    let may = |caller: &Caller, session: &Session| caller.may(Deed::Read(&session.spec.project));
+    let may = |caller: &Caller, session: &Session| caller.may(AgentAct::Read(&session.spec.project));
     Ok(find_among(app, caller.clone(), meant.to_owned(), may).await?.id)
 }
 
@@ -125,7 +125,7 @@ pub(super) async fn edit(
     PullCall { app, caller, id }: PullCall,
     Given(edit): Given<PullEdit>,
 ) -> Reply<PullDetail> {
-    allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
+    allow(&caller, AgentAct::Tend(&id.project, owner(&app, &id).await?))?;
     if let Some(title) = &edit.title {
         not_empty(title, "a pull request has a title")?;
     }

@@ -7,7 +7,7 @@ use ao_engine::AskError;
 use axum::Json;
 
 use crate::app::App;
-use crate::auth::{Caller, Deed};
+use crate::auth::{Caller, AgentAct};
 use crate::extract::{Asked, Call, Given, PullCall, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};
@@ -34,7 +34,7 @@ pub(super) async fn add(
     Call { app, caller }: Call,
     Given(request): Given<NewQueueEntry>,
 ) -> Reply<MergeQueue> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let id = pull_meant(&app, &caller, &request.pull, request.project.as_deref()).await?;
     let scm = app.daemon.looks.scm(&id.project)?;
     can_merge(&*scm, true)?;
@@ -59,7 +59,7 @@ pub(super) async fn prioritize(
     PullCall { app, caller, id }: PullCall,
     Given(QueuePriority { priority }): Given<QueuePriority>,
 ) -> Reply<MergeQueue> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     say(&app, &id, QueueInput::Prioritize { pull: id.clone(), priority }).await
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn prioritize(
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn remove(PullCall { app, caller, id }: PullCall) -> Reply<MergeQueue> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let why = format!("{} took it out", app.owner);
     say(&app, &id, QueueInput::Remove { pull: id.clone(), why }).await
 }
@@ -81,7 +81,7 @@ pub(super) async fn remove(PullCall { app, caller, id }: PullCall) -> Reply<Merg
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn pause(Call { app, caller }: Call, Given(order): Given<QueuePause>) -> Reply<MergeQueue> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let project = named(&app, &caller, &order)?;
     let why = order.why.filter(|why| !why.trim().is_empty());
     let why = ao_core::outside::one_line(&why.unwrap_or_else(|| format!("{} paused it", app.owner)));
@@ -94,7 +94,7 @@ pub(super) async fn pause(Call { app, caller }: Call, Given(order): Given<QueueP
     responses((status = 200, body = MergeQueue)),
 )]
 pub(super) async fn resume(Call { app, caller }: Call, Given(order): Given<QueuePause>) -> Reply<MergeQueue> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let project = named(&app, &caller, &order)?;
     ask(&app, &project, QueueInput::Resume {}).await
 }

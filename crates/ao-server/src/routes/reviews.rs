@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 
 use super::pulls::{is_over, told};
 use super::sessions::{begin, look};
-use crate::auth::Deed;
+use crate::auth::AgentAct;
 use crate::extract::{Given, Part, Perhaps, PullCall, PullName, Within};
 use crate::forge::{allow, answer_place, author, invalid, not_empty, owner, see, thread_meant};
 use crate::problem::{CodedReply, Failure, Reply};
@@ -28,7 +28,7 @@ pub(super) async fn comment(
     PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewComment>,
 ) -> CodedReply<Commented> {
-    allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
+    allow(&caller, AgentAct::Discuss(&id.project, owner(&app, &id).await?))?;
     not_empty(&new.body, "a comment says something")?;
     let side = side(new.side);
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -66,7 +66,7 @@ pub(super) async fn edit_comment(
     Part((_id, comment)): Part<(String, String)>,
     Given(edit): Given<CommentEdit>,
 ) -> Reply<PullDetail> {
-    allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
+    allow(&caller, AgentAct::Discuss(&id.project, owner(&app, &id).await?))?;
     not_empty(&edit.body, "a comment says something")?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
@@ -88,14 +88,14 @@ pub(super) async fn review(
     PullCall { app, caller, id }: PullCall,
     Given(new): Given<NewReview>,
 ) -> CodedReply<Reviewed> {
-    allow(&caller, Deed::Review(&id))?;
+    allow(&caller, AgentAct::Review(&id))?;
     let verdict = match new.verdict {
         ReviewChoice::Approve => ReviewVerdict::Approved,
         ReviewChoice::RequestChanges => ReviewVerdict::ChangesRequested,
         ReviewChoice::Comment => ReviewVerdict::Commented,
     };
     if verdict == ReviewVerdict::Approved {
-        allow(&caller, Deed::Decide)?;
+        allow(&caller, AgentAct::Decide)?;
     }
     let says_nothing = new.body.trim().is_empty() && new.comments.is_empty();
     if verdict != ReviewVerdict::Approved && says_nothing {
@@ -146,7 +146,7 @@ pub(super) async fn resolve(
     Part((_id, thread)): Part<(String, String)>,
     Perhaps(request): Perhaps<Resolve>,
 ) -> Reply<PullDetail> {
-    allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
+    allow(&caller, AgentAct::Tend(&id.project, owner(&app, &id).await?))?;
     let by = author(&app, &caller);
     let scm = app.daemon.looks.scm(&id.project)?;
     app.to_the_end(async move |app| {
@@ -171,7 +171,7 @@ pub(super) async fn reviewer(
     PullCall { app, caller, id }: PullCall,
     Perhaps(request): Perhaps<NewReviewer>,
 ) -> CodedReply<Spawned> {
-    allow(&caller, Deed::Decide)?;
+    allow(&caller, AgentAct::Decide)?;
     let detail = app.daemon.looks.scm(&id.project)?.need_reviews()?.show(&id).await?;
     if detail.facts.state != PullState::Open {
         return Err(is_over(&id).into());

@@ -217,7 +217,7 @@ fn then(state: &State, rehearsal: &DryRun) -> Option<ReactionStep> {
     let retries = rehearsal.reaction.attempts;
     if !escalated && retries > 1 {
         let text = format!(
-            "the same again if it is still there, {retries} times at most; then somebody else is asked"
+            "the same again if it is still there, {retries} times at most; then the next escalation level is asked"
         );
         return Some(ReactionStep { step: StepKind::Act, to: None, text, at: Some(time(due)) });
     }

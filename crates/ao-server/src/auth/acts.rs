@@ -7,7 +7,7 @@ use super::{Agent, Caller};
 
 /// An operation and its subject.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Deed<'a> {
+pub(crate) enum AgentAct<'a> {
     /// Read data of a project.
     Read(&'a ProjectId),
     /// Open a pull request of its own session.
@@ -31,45 +31,45 @@ pub(crate) enum Deed<'a> {
 }
 
 impl Caller {
-    pub(crate) fn may(&self, deed: Deed<'_>) -> bool {
+    pub(crate) fn may(&self, act: AgentAct<'_>) -> bool {
         match self {
             Caller::Owner => true,
-            Caller::Session(agent) => agent.may(deed),
+            Caller::Session(agent) => agent.may(act),
             Caller::Anonymous => false,
         }
     }
 }
 
 impl Agent {
-    fn may(&self, deed: Deed<'_>) -> bool {
-        let project = match deed {
-            Deed::Read(project)
-            | Deed::Open(project)
-            | Deed::Answer(project)
-            | Deed::Discuss(project, _)
-            | Deed::Tend(project, _)
-            | Deed::Check(project)
-            | Deed::EditIssue(project) => project,
-            Deed::Review(pull) => &pull.project,
-            Deed::CommentIssue(task) => &task.project,
-            Deed::Decide => return false,
+    fn may(&self, act: AgentAct<'_>) -> bool {
+        let project = match act {
+            AgentAct::Read(project)
+            | AgentAct::Open(project)
+            | AgentAct::Answer(project)
+            | AgentAct::Discuss(project, _)
+            | AgentAct::Tend(project, _)
+            | AgentAct::Check(project)
+            | AgentAct::EditIssue(project) => project,
+            AgentAct::Review(pull) => &pull.project,
+            AgentAct::CommentIssue(task) => &task.project,
+            AgentAct::Decide => return false,
         };
         if *project != self.project {
             return false;
         }
         // A session that has ended may still read, but not act.
-        if matches!(deed, Deed::Read(_)) || !self.live {
-            return matches!(deed, Deed::Read(_));
+        if matches!(act, AgentAct::Read(_)) || !self.live {
+            return matches!(act, AgentAct::Read(_));
         }
         let own = |owner: Option<SessionId>| owner == Some(self.id);
         let own_task = |task: &TaskId| self.task.as_ref() == Some(task);
-        match (self.role, deed) {
+        match (self.role, act) {
             (SessionRole::Orchestrator, _) => true,
-            (SessionRole::Worker, Deed::Open(_) | Deed::Answer(_)) => true,
-            (SessionRole::Worker, Deed::Discuss(_, owner) | Deed::Tend(_, owner)) => own(owner),
-            (SessionRole::Reviewer, Deed::Discuss(..)) => true,
-            (SessionRole::Reviewer, Deed::Review(pull)) => self.reads.as_ref() == Some(pull),
-            (SessionRole::Worker | SessionRole::Reviewer, Deed::CommentIssue(task)) => own_task(task),
+            (SessionRole::Worker, AgentAct::Open(_) | AgentAct::Answer(_)) => true,
+            (SessionRole::Worker, AgentAct::Discuss(_, owner) | AgentAct::Tend(_, owner)) => own(owner),
+            (SessionRole::Reviewer, AgentAct::Discuss(..)) => true,
+            (SessionRole::Reviewer, AgentAct::Review(pull)) => self.reads.as_ref() == Some(pull),
+            (SessionRole::Worker | SessionRole::Reviewer, AgentAct::CommentIssue(task)) => own_task(task),
             (SessionRole::Worker | SessionRole::Reviewer, _) => false,
         }
     }
@@ -112,36 +112,36 @@ mod tests {
             Caller::Anonymous,
         ];
         let table = [
-            (Deed::Read(&home), "yyyyyy-"),
-            (Deed::Open(&home), "yy-y---"),
-            (Deed::Answer(&home), "yy-y---"),
-            (Deed::Discuss(&home, own), "yyyy---"),
-            (Deed::Discuss(&home, other), "y-yy---"),
-            (Deed::Discuss(&home, None), "y-yy---"),
-            (Deed::Tend(&home, own), "yy-y---"),
-            (Deed::Tend(&home, other), "y--y---"),
-            (Deed::Tend(&home, None), "y--y---"),
-            (Deed::Review(&read), "y-yy---"),
-            (Deed::Review(&unread), "y--y---"),
-            (Deed::Check(&home), "y--y---"),
-            (Deed::CommentIssue(&its), "yyyy---"),
-            (Deed::CommentIssue(&another), "y--y---"),
-            (Deed::EditIssue(&home), "y--y---"),
-            (Deed::Decide, "y------"),
-            (Deed::Read(&away), "y------"),
-            (Deed::Open(&away), "y------"),
-            (Deed::Answer(&away), "y------"),
-            (Deed::Discuss(&away, own), "y------"),
-            (Deed::Tend(&away, own), "y------"),
-            (Deed::Review(&far), "y------"),
-            (Deed::Check(&away), "y------"),
-            (Deed::CommentIssue(&foreign), "y------"),
-            (Deed::EditIssue(&away), "y------"),
+            (AgentAct::Read(&home), "yyyyyy-"),
+            (AgentAct::Open(&home), "yy-y---"),
+            (AgentAct::Answer(&home), "yy-y---"),
+            (AgentAct::Discuss(&home, own), "yyyy---"),
+            (AgentAct::Discuss(&home, other), "y-yy---"),
+            (AgentAct::Discuss(&home, None), "y-yy---"),
+            (AgentAct::Tend(&home, own), "yy-y---"),
+            (AgentAct::Tend(&home, other), "y--y---"),
+            (AgentAct::Tend(&home, None), "y--y---"),
+            (AgentAct::Review(&read), "y-yy---"),
+            (AgentAct::Review(&unread), "y--y---"),
+            (AgentAct::Check(&home), "y--y---"),
+            (AgentAct::CommentIssue(&its), "yyyy---"),
+            (AgentAct::CommentIssue(&another), "y--y---"),
+            (AgentAct::EditIssue(&home), "y--y---"),
+            (AgentAct::Decide, "y------"),
+            (AgentAct::Read(&away), "y------"),
+            (AgentAct::Open(&away), "y------"),
+            (AgentAct::Answer(&away), "y------"),
+            (AgentAct::Discuss(&away, own), "y------"),
+            (AgentAct::Tend(&away, own), "y------"),
+            (AgentAct::Review(&far), "y------"),
+            (AgentAct::Check(&away), "y------"),
+            (AgentAct::CommentIssue(&foreign), "y------"),
+            (AgentAct::EditIssue(&away), "y------"),
         ];
-        for (deed, expected) in table {
+        for (act, expected) in table {
             let found: String =
-                callers.iter().map(|caller| if caller.may(deed) { 'y' } else { '-' }).collect();
-            assert_eq!(found, expected, "{deed:?}");
+                callers.iter().map(|caller| if caller.may(act) { 'y' } else { '-' }).collect();
+            assert_eq!(found, expected, "{act:?}");
         }
     }
 }
