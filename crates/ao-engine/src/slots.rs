@@ -71,7 +71,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 impl fmt::Debug for AdapterSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slots")
+        f.debug_struct("AdapterSet")
             .field("runtimes", &self.runtimes)
             .field("agents", &self.agents.keys())
             .field("workspaces", &self.workspaces.keys())

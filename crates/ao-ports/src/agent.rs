@@ -75,7 +75,7 @@ impl ProgramCommand {
 /// Omits the values of the environment, which may hold a token.
 impl fmt::Debug for ProgramCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Command")
+        f.debug_struct("ProgramCommand")
             .field("program", &self.program)
             .field("args", &self.args)
             .field("env", &self.env.keys())

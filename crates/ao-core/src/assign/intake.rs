@@ -243,7 +243,7 @@ impl Kept<'_> {
             Kept::Stopped(by) => Obstacle::Stopped { by: by.to_owned() },
             Kept::Untrusted => {
                 let author = facts.author.as_ref().map(crate::outside::signed);
-                Obstacle::Untrusted { author: author.unwrap_or_else(|| "somebody unknown".into()) }
+                Obstacle::Untrusted { author: author.unwrap_or_else(|| "an unknown author".into()) }
             }
             Kept::BlockedBy(blocker) => Obstacle::BlockedBy(blocker.clone()),
             Kept::NoSpecialist => Obstacle::NoSpecialist,

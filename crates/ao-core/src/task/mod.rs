@@ -50,7 +50,7 @@ pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
         None if facts.trusted => Ok(()),
         _ => Err(Refusal::UntrustedTask {
             task: task.clone(),
-            author: facts.author.as_ref().map_or_else(|| "somebody unknown".into(), crate::outside::signed),
+            author: facts.author.as_ref().map_or_else(|| "an unknown author".into(), crate::outside::signed),
         }),
     }
 }

@@ -666,7 +666,7 @@ fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
     );
     desk.task_with("2", |facts| facts.trusted = false);
     let refused = desk.try_take(Input::Spawn(Box::new(request("2", TYPED)))).unwrap_err();
-    assert!(refused.to_string().contains("somebody unknown"), "{refused}");
+    assert!(refused.to_string().contains("an unknown author"), "{refused}");
     assert!(desk.state.sessions.is_empty());
 
     let answered = SpawnRequest { trusted: true, ..request("1", TYPED) };

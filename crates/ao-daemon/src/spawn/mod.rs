@@ -511,7 +511,7 @@ fn instructions(
         (SessionRole::Orchestrator, None) => parts.push(format!(
             "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
              yourself. Call `ao` as `{ao}`. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
-             matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` sends one a message. Wait for a request.",
+             what matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` sends one a message. Wait for a request.",
             effective.name
         )),
         (_, None) => parts.push(match issue {

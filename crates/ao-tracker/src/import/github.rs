@@ -132,7 +132,7 @@ fn author(entry: &Map<String, Value>) -> Option<AuthorFacts> {
         Some("COLLABORATOR") => AuthorStanding::Collaborator,
         _ => AuthorStanding::Outsider,
     };
-    Some(AuthorFacts { login: login.unwrap_or_else(|| "somebody unknown".to_owned()), standing })
+    Some(AuthorFacts { login: login.unwrap_or_else(|| "an unknown author".to_owned()), standing })
 }
 
 /// Returns the first assignee: here an issue has only one.

@@ -196,7 +196,7 @@ impl<E> MaskingExporter<E> {
 /// Headers and URLs of exporters contain secrets.
 impl<E> fmt::Debug for MaskingExporter<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Careful").field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("MaskingExporter").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
