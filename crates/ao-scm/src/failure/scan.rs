@@ -139,11 +139,13 @@ impl<R: Read> LogScan<R> {
 
 /// Returns `None` if a line that no row knows is harmless, else true if it explicitly reports an error.
 fn hint(line: &str) -> Option<bool> {
-    static HARMLESS: Pattern = pattern!(concat!(
-        "0 error|0 fail|no error|no fail|without error|errors: 0|failures: 0|failed: 0|test result: ok",
-        "|Compiling |Download|Running |-Werror|Installing ",
-    ));
+    static HARMLESS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let words = "0 error|0 fail|no error|no fail|without error|errors: 0|failures: 0|failed: 0|test result: ok|\
+            Compiling |Download|Running |-Werror|Installing ";
+        AhoCorasick::new(words.split('|')).expect("the words are few and short")
+    });
     static OUTRIGHT: Pattern =
-        pattern!(r"^\s*(?:error[:\[ ]|Error:|ERROR[: ]|fatal:|FATAL|Fatal|npm ERR!|E: |\[ERROR\])|: error: ");
-    (!HARMLESS.is_match(line)).then(|| OUTRIGHT.is_match(line))
+        pattern!(r"^\s*(?:error[:\[ ]|Error:|ERROR[: ]|fatal:|FATAL|Fatal|npm ERR!|E: |\[ERROR\])");
+    // Outside of the pattern, which would otherwise read every line to its end.
+    (!HARMLESS.is_match(line)).then(|| OUTRIGHT.is_match(line) || line.contains(": error: "))
 }
