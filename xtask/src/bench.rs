@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
 use crate::process::{cargo, shown, success_if};
@@ -14,55 +14,53 @@ use crate::process::{cargo, shown, success_if};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Run only these.
-    #[arg(value_name = "BENCH", value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(_, bench)| *bench)))]
+    #[arg(value_name = "BENCH", value_parser = PossibleValuesParser::new(names()))]
     only: Vec<String>,
 }
 
-/// All benches: package and bench target.
-const BENCHES: &[(&str, &str)] = &[
-    ("ao-store", "store"),
-    ("ao-core", "core"),
-    ("ao-daemon", "simulation"),
-    ("ao-workspace", "create"),
-    ("ao-runtime", "shim"),
-    ("ao", "sessions"),
-    ("ao", "surface"),
-    ("ao", "forge"),
-    ("ao", "queue"),
-    ("ao", "reactions"),
-    ("ao-scm", "failure"),
-    ("ao-git", "forecast"),
-];
+/// Benches of libraries, by the names of their targets, and the options of cargo for their profile.
+const LIBRARIES: (&[&str], &str) =
+    (&["store", "core", "simulation", "create", "shim", "failure", "forecast"], "");
+
+/// Benches of the program. They measure what ships, and a folder of their own keeps it from being replaced.
+const PROGRAM: (&[&str], &str) =
+    (&["sessions", "surface", "forge", "queue", "reactions"], " --profile bench-program");
+
+fn names() -> Vec<&'static str> {
+    [LIBRARIES.0, PROGRAM.0].concat()
+}
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut results = Vec::new();
-    for (package, bench) in BENCHES {
-        if !args.only.is_empty() && !args.only.iter().any(|name| name == bench) {
+    for (benches, profile) in [LIBRARIES, PROGRAM] {
+        let is_chosen = |bench: &&str| args.only.is_empty() || args.only.iter().any(|name| name == bench);
+        let chosen: Vec<&str> = benches.iter().copied().filter(is_chosen).collect();
+        if chosen.is_empty() {
             continue;
         }
-        say!("\n── {bench} ──");
-        results.push((bench, verdict(package, bench)?));
+        // Built at once: each choice of packages has other features, with which their dependencies would be built again. And
+        // built before they run, because cargo's exit code does not distinguish a number over its budget from broken code.
+        let targets: String = chosen.iter().map(|bench| format!(" --bench {bench}")).collect();
+        let built = cargo(&format!("bench --workspace{profile}{targets} --no-run")).status()?;
+        ensure!(built.success(), "the benches do not build");
+        for bench in chosen {
+            say!("\n── {bench} ──");
+            // It measures the size of the program itself in memory, so of the one that users get.
+            if bench == "shim" {
+                let built = cargo("build --release --package ao").status()?;
+                ensure!(built.success(), "the program does not build");
+            }
+            let mut command = cargo(&format!("bench --workspace{profile} --bench {bench}"));
+            say!("$ {}", shown(&command));
+            results.push((bench, command.status()?.success()));
+        }
     }
 
     say!("\n── summary ──");
-    for (bench, verdict) in &results {
-        say!("{bench:<12} {verdict}");
+    for (bench, ok) in &results {
+        say!("{bench:<12} {}", if *ok { "ok" } else { "over" });
     }
-    let ok = results.iter().filter(|(_, verdict)| *verdict == "ok").count();
-    say!("{ok} ok, {} not", results.len() - ok);
+    let ok = results.iter().filter(|(_, ok)| *ok).count();
+    say!("{ok} ok, {} over", results.len() - ok);
     Ok(success_if(ok == results.len()))
-}
-
-fn verdict(package: &str, bench: &str) -> Result<&'static str> {
-    let mut command = cargo(&format!("bench --package {package} --bench {bench}"));
-    say!("$ {}", shown(&command));
-    // It measures the program itself, which a bench of another package does not build.
-    if bench == "shim" && !cargo("build --release --package ao").status()?.success() {
-        return Ok("does not build");
-    }
-    // Built first and separately: cargo's exit code does not distinguish a number over its budget from broken code.
-    if !cargo(&format!("bench --package {package} --bench {bench} --no-run")).status()?.success() {
-        return Ok("does not build");
-    }
-    Ok(if command.status()?.success() { "ok" } else { "over" })
 }
