@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hook::{Hook, HookPoint};
 use crate::incident::IncidentKey;
+use crate::order::ThreadReply;
 use crate::{Commit, JobId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp, session};
 
 /// Tries of a job that fails for now.
@@ -82,8 +83,8 @@ pub enum JobOrder {
         timeout: Duration,
         document: String,
     },
-    /// Replies in a thread in our own name. `key` marks the reply, so that it is given once.
-    Reply { pull: PullId, thread: String, text: String, resolve: bool, key: String },
+    /// Replies in a thread in our own name. Its key marks the reply, so that it is given once.
+    Reply(ThreadReply),
     /// Runs the hooks of a point, one after the other. The document has an id, by which they can recognize a second
     /// run. If they may object, the first objection is final; otherwise all of them run.
     Hook {

@@ -258,7 +258,7 @@ fn visit_order(order: &mut JobOrder, mask: TextMask<'_>) {
             mask(prompt);
         }
         JobOrder::Assign { why, .. } => mask(why),
-        JobOrder::Reply { text, .. } => mask(text),
+        JobOrder::Reply(reply) => mask(&mut reply.text),
         // The command is the user's own; the document describes the event.
         JobOrder::Run { document, .. } | JobOrder::Hook { document, .. } => mask(document),
         JobOrder::Settle { .. }

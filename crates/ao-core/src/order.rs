@@ -76,6 +76,17 @@ pub struct FollowOrder {
     pub with_launch: Option<String>,
 }
 
+/// A reply in a review thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadReply {
+    pub pull: PullId,
+    pub thread: String,
+    pub text: String,
+    pub resolve: bool,
+    /// Marks it as ours: a repeated call leaves one reply, and reading it back is no news.
+    pub key: String,
+}
+
 /// An order to remove a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveOrder {

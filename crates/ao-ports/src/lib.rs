@@ -39,6 +39,7 @@ pub use agent::{
 };
 pub use ao_core::order::{
     AnswerOrder, CancelOrder, DeliverOrder, FollowOrder, LookOrder, MergeOrder, RemoveOrder, TestOrder,
+    ThreadReply,
 };
 pub use ao_core::queue::{LandingStrategy, MergeAbilities, TestOutcome};
 pub use ao_core::session::ProcessRef;
@@ -55,7 +56,7 @@ pub use records::{RecordChange, Records};
 pub use reporter::{Report, Reporter};
 pub use reviews::{
     CommentPlace, CommitSeen, DiffSide, NewComment, NewReview, PullDetail, PullEdit, PullFilter,
-    PullFilterState, PullRow, ReviewComment, ScmReviews, ThreadDetail, ThreadReply,
+    PullFilterState, PullRow, ReviewComment, ScmReviews, ThreadDetail,
 };
 pub use runtime::{
     CensusEntry, EndOrder, ExecEnd, ExecOrder, ExecOutcome, OutputPart, Runtime, RuntimeAbilities,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ao_core::order::ThreadReply;
 use ao_core::pull::{AuthorFacts, PullFacts, PullState, ReviewVerdict};
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use async_trait::async_trait;
@@ -165,17 +166,6 @@ pub struct ReviewComment {
     pub line: Option<u32>,
     pub side: DiffSide,
     pub body: String,
-}
-
-/// A reply in a review thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadReply {
-    pub pull: PullId,
-    pub thread: String,
-    pub text: String,
-    pub resolve: bool,
-    /// Marks it as ours: a repeated call leaves one reply, and reading it back is no news.
-    pub key: String,
 }
 
 /// The reviews of a forge.

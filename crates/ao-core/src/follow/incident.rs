@@ -10,6 +10,7 @@ use crate::incident::{
 use crate::input::Input;
 use crate::job::{IncidentReaction, JobOrder, ReactionRound, Requester};
 use crate::notice::NoticeInput;
+use crate::order::ThreadReply;
 use crate::project::ProjectInput;
 use crate::pull::Pull;
 use crate::queue::QueueInput;
@@ -196,17 +197,12 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
         Some(title) => format!("Addressed in {short}: {}", crate::outside::one_line(title)),
         None => format!("Addressed in {short}."),
     };
-    let mark = format!("{} {} {told}", pull.id, key.problem);
-    let order = JobOrder::Reply {
-        pull: pull.id.clone(),
-        thread: thread.clone(),
-        text,
-        resolve,
-        key: format!("answer {mark}"),
-    };
+    let mark = format!("answer {} {} {told}", pull.id, key.problem);
+    let reply =
+        ThreadReply { pull: pull.id.clone(), thread: thread.clone(), text, resolve, key: mark.clone() };
     Some(Input::Order {
-        key: format!("answer {mark}"),
-        order: Box::new(order),
+        key: mark,
+        order: Box::new(JobOrder::Reply(reply)),
         requester: of_revision(incident, told),
     })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ao_core::evidence::{Reading, SignalSource};
 use ao_core::job::{JobOrder, JobOutcome};
+use ao_core::order::ThreadReply;
 use ao_core::pull::{AuthorFacts, AuthorStanding, CheckState, CommentFacts, PullInput, ThreadFacts};
 use ao_core::reaction::ReactionPatch;
 use ao_core::{DaemonSettings, Input, SessionId};
@@ -33,7 +34,7 @@ fn look(desk: &mut Desk, head: &str, comments: Vec<CommentFacts>) -> Vec<JobOrde
 
 fn replies(orders: &[JobOrder]) -> Vec<(String, bool)> {
     let reply = |order: &JobOrder| match order {
-        JobOrder::Reply { thread, text, resolve, .. } => {
+        JobOrder::Reply(ThreadReply { thread, text, resolve, .. }) => {
             assert_eq!(thread, "t1");
             Some((text.clone(), *resolve))
         }
@@ -133,7 +134,7 @@ fn an_answer_that_cannot_be_given_leaves_the_story_as_it_was() {
         vec![ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments: asked() }];
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
     desk.run_jobs(|order| {
-        assert!(matches!(order, JobOrder::Reply { text, .. } if text == "Addressed in c2."));
+        assert!(matches!(order, JobOrder::Reply(reply) if reply.text == "Addressed in c2."));
         Err("the forge is down".into())
     });
     desk.wait(2000);

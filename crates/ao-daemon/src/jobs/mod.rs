@@ -30,7 +30,7 @@ use std::sync::Arc;
 use ao_core::ProjectId;
 use ao_core::job::{Job, JobOrder, JobOutcome};
 use ao_engine::Handle;
-use ao_ports::{Clock, JobError, JobRunner, Scm, ThreadReply, Workspace};
+use ao_ports::{Clock, JobError, JobRunner, Scm, Workspace};
 use ao_process::Keeper;
 use ao_runtime::Families;
 use async_trait::async_trait;
@@ -123,15 +123,8 @@ impl JobRunner for DaemonJobs {
             }
             JobOrder::Rebase { pull, head, base } => self.rebase(pull, head, base).await,
             JobOrder::Run { .. } => self.run_command(job).await,
-            JobOrder::Reply { pull, thread, text, resolve, key } => {
-                let reply = ThreadReply {
-                    pull: pull.clone(),
-                    thread: thread.clone(),
-                    text: text.clone(),
-                    resolve: *resolve,
-                    key: key.clone(),
-                };
-                forge::reply(&*self.scm(&pull.project).await?, reply).await
+            JobOrder::Reply(reply) => {
+                forge::reply(&*self.scm(&reply.pull.project).await?, reply.clone()).await
             }
             JobOrder::Hook { .. } => self.run_hooks(job).await,
         }

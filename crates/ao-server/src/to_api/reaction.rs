@@ -164,7 +164,7 @@ fn order(order: &JobOrder) -> String {
         }
         JobOrder::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),
         JobOrder::Run { command, .. } => format!("this is run: {command}"),
-        JobOrder::Reply { pull, thread, .. } => format!("the thread {thread} of {pull} is answered"),
+        JobOrder::Reply(reply) => format!("the thread {} of {} is answered", reply.thread, reply.pull),
         JobOrder::Hook { point, .. } => format!("the hooks at `{point}` are run"),
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn done(inner: &mut UniverseState, id: JobId, outcome: &JobOutcome) {
             let open = |task: &TaskId| old(task) && !outside.closed.contains(task);
             !outside.pulls.get(pull).is_some_and(merged) || !tasks.iter().any(open)
         }
-        JobOrder::Reply { key, .. } => outside.answered.contains(key) || said.contains("already"),
+        JobOrder::Reply(reply) => outside.answered.contains(&reply.key) || said.contains("already"),
         JobOrder::Spawn { pull: Some(pull), .. } => {
             let known = shadow.pulls.get(pull);
             known.is_none_or(|known| {

@@ -182,9 +182,7 @@ async fn outcome(
         JobOrder::CheckBase { project, commit, check, .. } => {
             check_base(&*played, &project, &commit, &check).await
         }
-        JobOrder::Reply { pull, thread, text, resolve, key } => {
-            reply(&*played, ThreadReply { pull, thread, text, resolve, key }).await
-        }
+        JobOrder::Reply(answer) => reply(&*played, answer).await,
         other => panic!("no job of a forge: {other:?}"),
     };
     let asked = played.asked.lock().unwrap().clone();
@@ -236,13 +234,13 @@ async fn a_limit_ends_the_wait_for_a_check_of_the_base() {
 
 #[tokio::test]
 async fn an_answer_is_given_under_its_key() {
-    let order = JobOrder::Reply {
+    let order = JobOrder::Reply(ThreadReply {
         pull: pull(),
         thread: "t1".into(),
         text: "Done in c9.".into(),
         resolve: true,
         key: "t1 c9".into(),
-    };
+    });
     let (done, asked) = outcome("h1", RunState::Passed, order).await;
     assert!(matches!(done, Ok(JobOutcome::Done { .. })), "{done:?}");
     assert_eq!(asked, ["reply t1 Done in c9. true t1 c9"]);

@@ -102,7 +102,7 @@ fn ordered(order: &JobOrder) -> Option<(String, String)> {
         JobOrder::Rerun { pull, check, .. } => (pull.to_string(), format!("runs the check `{check}` again")),
         JobOrder::Rebase { pull, .. } => (pull.to_string(), "rebases it".into()),
         JobOrder::Run { project, command, .. } => (project.to_string(), format!("runs `{command}`")),
-        JobOrder::Reply { pull, thread, .. } => (pull.to_string(), format!("answers the thread {thread}")),
+        JobOrder::Reply(reply) => (reply.pull.to_string(), format!("answers the thread {}", reply.thread)),
         JobOrder::Hook { project, point, .. } => {
             (project.to_string(), format!("runs the hooks `{}`", word(point)))
         }
