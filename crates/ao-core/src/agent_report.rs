@@ -116,26 +116,4 @@ impl AgentReport {
         let cause = TurnCause::User { text: text.to_owned(), delivery: None };
         AgentReport::TurnBegan { turn: turn.to_owned(), cause }
     }
-
-    /// Visits the free texts.
-    pub(crate) fn visit_texts(&mut self, visit: &mut dyn FnMut(&mut String)) {
-        match self {
-            AgentReport::TurnBegan { cause: TurnCause::User { text, .. }, .. }
-            | AgentReport::Reply { text }
-            | AgentReport::TurnEnded { end: TurnEnd::Failed { why: text } } => visit(text),
-            AgentReport::ToolCall(ToolCall { id, tool, detail, .. }) => {
-                visit(id);
-                visit(tool);
-                visit(detail);
-            }
-            AgentReport::Plan { steps } => steps.iter_mut().for_each(|step| visit(&mut step.text)),
-            AgentReport::Asked { ask } => ask.visit_texts(visit),
-            AgentReport::TurnBegan { cause: TurnCause::Agent {}, .. }
-            | AgentReport::TurnEnded {
-                end: TurnEnd::Done {} | TurnEnd::Cancelled {} | TurnEnd::Limited { .. },
-            }
-            | AgentReport::Usage { .. }
-            | AgentReport::AskClosed { .. } => {}
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::masking::FreeText as _;
 use crate::text::beginning;
 use crate::{AskId, Timestamp};
 
@@ -93,7 +94,7 @@ impl Ask {
         self.title = beginning(&self.title, TITLE_MOST);
         self.details.truncate(PARTS_MOST);
         self.options.truncate(PARTS_MOST);
-        self.visit_texts(&mut |text| *text = beginning(text, DETAIL_MOST));
+        self.each_text(&mut |text| *text = beginning(text, DETAIL_MOST));
         self
     }
 
@@ -112,23 +113,6 @@ impl Ask {
         let numbered = || self.options.get(answer.parse::<usize>().ok()?.checked_sub(1)?);
         let meant = || self.options.iter().find(|option| kind == Some(option.kind));
         self.options.iter().find(named).or_else(numbered).or_else(meant)
-    }
-
-    /// Visits the free texts.
-    pub(crate) fn visit_texts(&mut self, visit: &mut dyn FnMut(&mut String)) {
-        visit(&mut self.title);
-        for detail in &mut self.details {
-            match detail {
-                AskDetail::Tool { name: text }
-                | AskDetail::Command { command: text }
-                | AskDetail::Path { path: text } => visit(text),
-                AskDetail::Diff { path, diff } => {
-                    visit(path);
-                    visit(diff);
-                }
-            }
-        }
-        self.options.iter_mut().for_each(|option| visit(&mut option.label));
     }
 }
 

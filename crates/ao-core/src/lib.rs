@@ -62,6 +62,7 @@ pub use id::{
     AskId, Attempt, BadId, Commit, ConversationId, JobId, NoticeId, ProjectId, PullId, SessionId, TaskId,
 };
 pub use input::Input;
+pub use masking::FreeText;
 pub use refusal::Refusal;
 pub use settings::DaemonSettings;
 pub use state::{SNAPSHOT_FORMAT, State};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ao_config::Env;
 use ao_config::shape::Channel;
 use ao_core::setup::{Environment, SecretSource};
-use ao_core::{Effect, Input, Moment, Refusal, Scope, StampedEvent, State};
+use ao_core::{Effect, FreeText as _, Input, Moment, Refusal, Scope, StampedEvent, State};
 use ao_engine::{CoreRules, EngineRules};
 use ao_ports::secret::secrets_in;
 use ao_ports::{RecordChange, Records, StoreError};

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::pull::{AuthorFacts, PullFacts};
 use ao_core::task::TaskFacts;
-use ao_core::{Commit, ProjectId, PullId, TaskId, Timestamp};
+use ao_core::{Commit, FreeText as _, ProjectId, PullId, TaskId, Timestamp};
 use ao_ports::{
     BaseView, CheckOrder, CheckRun, CommitSeen, FailureItem, FailureReport, HintReceiver, LogPart,
     MergeAbilities, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview, NewTask, PullDetail,
