@@ -89,7 +89,11 @@ fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(
             }
             found.push((place.to_owned(), value));
         }
-        _ => {}
+        // A password of digits is sent like any other.
+        Value::Number(number) => {
+            of_option(place, key, &Value::String(number.to_string()), env, found);
+        }
+        Value::Bool(_) | Value::Null => {}
     }
 }
 
@@ -166,6 +170,7 @@ mod tests {
                          "X-Own": "${KEY}" },
             "arguments": { "list": [{ "password": "nested-password" }] },
             "channel": "${ROOM}", "to": "${ROOM}", "chatId": "${ROOM}", "userId": "token-bearer", "port": 3,
+            "password": 12_345_678, "retryToken": true, "chat": 87_654_321,
         });
         channel.options = serde_json::from_value(options).unwrap();
         let env = Env::new(
@@ -185,6 +190,7 @@ mod tests {
             "ops.headers.Authorization Bearer one-two-three",
             "ops.headers.Authorization one-two-three",
             "ops.headers.X-Own key-value",
+            "ops.password 12345678",
             "ops.url https://example.org/hooks/abc",
         ];
         assert_eq!(found, expected);
