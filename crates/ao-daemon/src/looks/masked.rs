@@ -2,9 +2,9 @@
 //!
 //! Secrets are masked here in the texts of people and agents: before a text is handed to a service, and so before it is
 //! stored there, and as soon as a service returns a text or an error, which may come from a commit, a file of the
-//! repository or another service. Returned as they are, and stored nowhere: diffs in which policies look for secrets
-//! ([`ScmReviews::diff_at`]), texts that are only searched for names of issues ([`ScmReviews::words`]), and policies
-//! ([`Scm::file_at`]).
+//! repository or another service. Returned as they are: diffs in which policies look for secrets
+//! ([`ScmReviews::diff_at`]) and texts that are only searched for names of issues ([`ScmReviews::words`]), which are stored
+//! nowhere; and policies ([`Scm::file_at`]), which are stored as the rules that they state.
 //!
 //! A rate limit is kept here too: whatever call met it, no call reaches the service before its time.
 
