@@ -111,7 +111,7 @@ impl ProjectLooks {
     }
 
     /// Makes the configured forges and trackers. Unchanged ones stay as they are. One that cannot be made returns the
-    /// reason to its callers, and stops nothing else.
+    /// reason to its callers until it is made by a later call, and stops nothing else.
     pub(crate) async fn configure(&self, wanted: BTreeMap<ProjectId, ForgeConfig>, deps: &ForgeDeps) {
         let gone: Vec<ProjectId> = {
             let projects = self.projects();
@@ -121,16 +121,21 @@ impl ProjectLooks {
             self.forget(&id);
         }
         for (id, wanted) in wanted {
-            if self.projects().get(&id).is_some_and(|known| known.wanted == wanted) {
+            // One that could not be made is made again: the reason may be gone.
+            let (scm, tracker) = match self.projects().get(&id) {
+                Some(known) if known.wanted == wanted => (known.scm.clone().ok(), known.tracker.clone().ok()),
+                _ => (None, None),
+            };
+            if scm.is_some() && tracker.is_some() {
                 continue;
             }
             // The previous one stays until its successor is made, so that callers always find a forge.
-            let scm = match self.own.scms.get(&id) {
-                Some(own) => Ok(own.clone()),
+            let scm = match scm.or_else(|| self.own.scms.get(&id).cloned()) {
+                Some(scm) => Ok(scm),
                 None => self.make_scm(&id, &wanted, deps).await.map(masked_scm),
             };
-            let tracker = match self.own.trackers.get(&id) {
-                Some(own) => Ok(own.clone()),
+            let tracker = match tracker.or_else(|| self.own.trackers.get(&id).cloned()) {
+                Some(tracker) => Ok(tracker),
                 None => self.make_tracker(&id, &wanted, deps).await.map(masked_tracker),
             };
             self.replace(id, wanted, scm, tracker);
