@@ -181,13 +181,22 @@ async fn judge(
     workspace: &dyn Workspace,
     order: &CleanupRequest,
     project: &ProjectId,
-    tree: WorkspaceSurvey,
+    mut tree: WorkspaceSurvey,
     known: Option<&(TreeRef, String, bool)>,
 ) -> Result<TreeReport, DaemonError> {
+    let live = known.is_some_and(|(_, _, live)| *live);
+    let lived_in = match known.filter(|_| !live) {
+        Some((removal, ..)) => lived_in(daemon, removal).await,
+        None => None,
+    };
+    let in_use = live || lived_in.is_some() || tree.reasons.contains(&KeepReason::ProcessInside);
+    tree.reasons.extend(lived_in);
+    // The adapter may have seen the same process.
+    tree.reasons.sort();
+    tree.reasons.dedup();
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
     let can_discard =
         known.is_some() && !tree.reasons.is_empty() && tree.reasons.iter().all(KeepReason::is_work);
-    let live = known.is_some_and(|(_, _, live)| *live);
     if live {
         reasons.insert(0, "its session has not ended".into());
     }
@@ -219,7 +228,7 @@ async fn judge(
     }
     if report.decision == TreeDecision::Keep
         && order.artifacts
-        && !live
+        && !in_use
         && tree.ignored_bytes > 0
         && known.is_some()
     {
@@ -247,6 +256,17 @@ async fn judge(
         TreeDecision::Keep => {}
     }
     Ok(report)
+}
+
+/// Returns the reason to keep a tree if a process of any runtime may live in it. The adapter sees the processes of this
+/// host only.
+async fn lived_in(daemon: &Daemon, tree: &TreeRef) -> Option<KeepReason> {
+    match daemon.runtimes.live_in(tree).await {
+        Ok(Some(false)) => None,
+        Ok(Some(true)) => Some(KeepReason::ProcessInside),
+        Ok(None) => Some(KeepReason::Unknown("whether a process works in it".into())),
+        Err(err) => Some(KeepReason::Unknown(format!("whether a process works in it: {err}"))),
+    }
 }
 
 /// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
@@ -291,3 +311,6 @@ fn became(session: &Session) -> Option<Option<Vec<String>>> {
         WorkspaceState::Removing | WorkspaceState::Ready | WorkspaceState::Doubtful => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
