@@ -8,7 +8,8 @@ use ao_api::Problem;
 use ao_core::pull::{AuthorFacts, AuthorStanding, PullFacts};
 use ao_core::session::SessionRole;
 use ao_core::{ProjectId, PullId, SessionId};
-use ao_ports::{PullDetail, Scm, ScmError};
+use ao_daemon::looks::LookError;
+use ao_ports::{PullDetail, Scm, ScmError, ServiceError};
 
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
@@ -59,16 +60,14 @@ pub(crate) fn projects(app: &App, caller: &Caller, named: Option<&str>) -> Resul
     Ok(app.daemon.config.projects().into_keys().collect())
 }
 
-/// Drops an "unsupported" error if the project is one of several.
-pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
+/// Drops the error of a project without a forge or a tracker for it, if the project is one of several.
+pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, LookError>) -> Result<Option<T>, Failure> {
+    use LookError::{NoForge, NoTracker, Service};
     match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(Failure(problem))
-            if asked.len() > 1 && ["no-scm", "no-tracker", "unsupported"].contains(&problem.word()) =>
-        {
+        Err(NoForge(_) | NoTracker(_) | Service(ServiceError::Unsupported { .. })) if asked.len() > 1 => {
             Ok(None)
         }
-        Err(failure) => Err(failure),
+        answer => Ok(Some(answer?)),
     }
 }
 
@@ -127,4 +126,29 @@ pub(crate) fn invalid(title: &str) -> Failure {
 /// Refuses an empty text, by the rule that it breaks.
 pub(crate) fn not_empty(text: &str, rule: &str) -> Result<(), Failure> {
     if text.trim().is_empty() { Err(invalid(rule)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_projects_may_lack_what_is_asked_for_but_a_failure_is_told() {
+        let lacking = || {
+            [
+                LookError::NoForge("there is none".into()),
+                LookError::NoTracker("there is none".into()),
+                ScmError::unsupported("reviews").into(),
+            ]
+        };
+        let (one, two) = (ProjectId::new("one"), ProjectId::new("two"));
+        for err in lacking() {
+            assert_eq!(among::<()>(&[one.clone(), two.clone()], Err(err)).unwrap(), None);
+        }
+        for err in lacking() {
+            assert!(among::<()>(std::slice::from_ref(&one), Err(err)).is_err(), "it was named");
+        }
+        let failed = ScmError::Failed("no network".into());
+        assert!(among::<()>(&[one, two], Err(failed.into())).is_err());
+    }
 }

@@ -45,8 +45,8 @@ pub(super) async fn add(
             .hint(format!("`ao pr show {id}` shows the new head"))
             .into());
     }
-    say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: request.priority })
-        .await
+    let input = QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: request.priority };
+    ask(&app, &id.project, Some(&id), input).await
 }
 
 /// Sets the priority of a queue entry.
@@ -60,7 +60,7 @@ pub(super) async fn prioritize(
     Given(QueuePriority { priority }): Given<QueuePriority>,
 ) -> Reply<MergeQueue> {
     allow(&caller, AgentAct::Decide)?;
-    say(&app, &id, QueueInput::Prioritize { pull: id.clone(), priority }).await
+    ask(&app, &id.project, Some(&id), QueueInput::Prioritize { pull: id.clone(), priority }).await
 }
 
 /// Removes an entry from the queue. Entries that were tested with it are tested again.
@@ -72,7 +72,7 @@ pub(super) async fn prioritize(
 pub(super) async fn remove(PullCall { app, caller, id }: PullCall) -> Reply<MergeQueue> {
     allow(&caller, AgentAct::Decide)?;
     let why = format!("{} took it out", app.owner);
-    say(&app, &id, QueueInput::Remove { pull: id.clone(), why }).await
+    ask(&app, &id.project, Some(&id), QueueInput::Remove { pull: id.clone(), why }).await
 }
 
 /// Pauses a project's queue. Tests and merges that are under way are finished.
@@ -85,7 +85,7 @@ pub(super) async fn pause(Call { app, caller }: Call, Given(order): Given<QueueP
     let project = named(&app, &caller, &order)?;
     let why = order.why.filter(|why| !why.trim().is_empty());
     let why = ao_core::outside::one_line(&why.unwrap_or_else(|| format!("{} paused it", app.owner)));
-    ask(&app, &project, QueueInput::Pause { why }).await
+    ask(&app, &project, None, QueueInput::Pause { why }).await
 }
 
 /// Resumes a project's queue.
@@ -96,7 +96,7 @@ pub(super) async fn pause(Call { app, caller }: Call, Given(order): Given<QueueP
 pub(super) async fn resume(Call { app, caller }: Call, Given(order): Given<QueuePause>) -> Reply<MergeQueue> {
     allow(&caller, AgentAct::Decide)?;
     let project = named(&app, &caller, &order)?;
-    ask(&app, &project, QueueInput::Resume {}).await
+    ask(&app, &project, None, QueueInput::Resume {}).await
 }
 
 fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Failure> {
@@ -104,20 +104,14 @@ fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Fa
     asked.into_iter().next().ok_or_else(|| invalid("name a project"))
 }
 
-/// Sends an input about a pull request, and names it if the input is refused.
-async fn say(app: &App, id: &PullId, input: QueueInput) -> Reply<MergeQueue> {
-    ask(app, &id.project, input).await.map_err(|Failure(problem)| {
-        let problem = match problem.word() {
-            "invalid" => Problem::new(409, "not-queued", problem.title.clone())
-                .hint(format!("`ao policy explain {id}` lists what is missing, `ao queue` what is queued")),
-            _ => *problem,
-        };
-        problem.into()
-    })
-}
-
-async fn ask(app: &App, project: &ProjectId, input: QueueInput) -> Reply<MergeQueue> {
-    app.handle.ask(Input::Queue { project: project.clone(), input }).await?;
+/// Sends an input. If it is refused, the problem names the pull request that it is about.
+async fn ask(app: &App, project: &ProjectId, about: Option<&PullId>, input: QueueInput) -> Reply<MergeQueue> {
+    let asked = app.handle.ask(Input::Queue { project: project.clone(), input }).await;
+    if let (Err(AskError::Refused(refusal @ Refusal::Invalid { .. })), Some(id)) = (&asked, about) {
+        let hint = format!("`ao policy explain {id}` lists what is missing, `ao queue` what is queued");
+        return Err(Problem::new(409, "not-queued", refusal.to_string()).hint(hint).into());
+    }
+    asked?;
     let meant = project.clone();
     let told = app.handle.view(move |state| to_api::merge_queue(state, &meant)).await?;
     Ok(Json(told.ok_or_else(|| AskError::Refused(Refusal::UnknownProject(project.clone())))?))
