@@ -35,6 +35,8 @@ pub struct RuleVerdict {
     pub rule: MergeRule,
     pub holds: bool,
     pub evidence: String,
+    /// The next step for a person, if the rule does not hold.
+    pub next: Option<&'static str>,
 }
 
 impl MergeVerdict {
@@ -62,37 +64,13 @@ impl fmt::Display for RuleVerdict {
 
 impl RuleVerdict {
     pub(super) fn new(rule: MergeRule, holds: bool, evidence: impl Into<String>) -> RuleVerdict {
-        RuleVerdict { rule, holds, evidence: evidence.into() }
-    }
-
-    /// Returns the obstacle to a merge as text for the person who asks for the merge.
-    pub fn blocker(&self) -> String {
-        match self.rule {
-            MergeRule::Open => format!("it is {}", self.evidence),
-            MergeRule::Mergeable => format!("it {}", self.evidence),
-            MergeRule::Checks => format!("checks: {}", self.evidence),
-            MergeRule::ChangesRequested => self.evidence.clone(),
-            rule => format!("policy, {rule}: {}", self.evidence),
-        }
-    }
-
-    /// Returns the next step for a person, if the rule does not hold.
-    pub fn next(&self) -> Option<&'static str> {
-        if self.holds {
-            return None;
-        }
-        Some(match self.rule {
+        let verdict = RuleVerdict { rule, holds, evidence: evidence.into(), next: None };
+        let next = match rule {
             MergeRule::Policy => "fix the policy on the base branch; `ao policy check` shows the line",
-            MergeRule::Open => match self.evidence.as_str() {
-                "a draft" => "mark it as ready: `ao pr ready`",
-                "closed" => "reopen it: `ao pr reopen`",
-                _ => return None,
-            },
+            // Its state decides: nothing opens a merged one again.
+            MergeRule::Open => return verdict,
             MergeRule::Mergeable => "rebase its branch onto the base, and resolve the conflict",
             MergeRule::Checks => "wait for the checks, or fix what they report: `ao pr checks`",
-            MergeRule::RequiredChecks if self.evidence.starts_with("not configured") => {
-                "add them to the project's `checks`, or take them out of the policy; until then they cannot pass"
-            }
             MergeRule::RequiredChecks => "run these checks on this head until they pass",
             MergeRule::Approvals => "ask for a review of this head",
             MergeRule::ChangesRequested => "answer the objection, and ask for another review",
@@ -105,7 +83,25 @@ impl RuleVerdict {
                 "a person has to approve this head"
             }
             MergeRule::Protected => "ask a person who may approve the path",
-        })
+        };
+        verdict.with_next(next)
+    }
+
+    /// Sets the next step, if the rule does not hold.
+    pub(super) fn with_next(mut self, next: &'static str) -> RuleVerdict {
+        self.next = (!self.holds).then_some(next);
+        self
+    }
+
+    /// Returns the obstacle to a merge as text for the person who asks for the merge.
+    pub fn blocker(&self) -> String {
+        match self.rule {
+            MergeRule::Open => format!("it is {}", self.evidence),
+            MergeRule::Mergeable => format!("it {}", self.evidence),
+            MergeRule::Checks => format!("checks: {}", self.evidence),
+            MergeRule::ChangesRequested => self.evidence.clone(),
+            rule => format!("policy, {rule}: {}", self.evidence),
+        }
     }
 }
 

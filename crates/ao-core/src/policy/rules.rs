@@ -10,13 +10,15 @@ use crate::pull::{CheckState, ChecksVerdict, Mergeable, Pull, PullConflict, Pull
 const NAMED: usize = 5;
 
 pub(super) fn open(pull: &Pull) -> RuleVerdict {
-    let (holds, evidence) = match &pull.facts.state {
-        PullState::Merged { commit } => (false, format!("merged already as {commit}")),
-        PullState::Closed => (false, "closed".into()),
-        PullState::Open if pull.facts.draft => (false, "a draft".into()),
-        PullState::Open => (true, "open, and no draft".into()),
-    };
-    RuleVerdict::new(MergeRule::Open, holds, evidence)
+    let verdict = |holds, evidence: &str| RuleVerdict::new(MergeRule::Open, holds, evidence);
+    match &pull.facts.state {
+        PullState::Merged { commit } => verdict(false, &format!("merged already as {commit}")),
+        PullState::Closed => verdict(false, "closed").with_next("reopen it: `ao pr reopen`"),
+        PullState::Open if pull.facts.draft => {
+            verdict(false, "a draft").with_next("mark it as ready: `ao pr ready`")
+        }
+        PullState::Open => verdict(true, "open, and no draft"),
+    }
 }
 
 /// Objects only to a known conflict. Forges forget the answer each time the base moves, and a merge tries anyway, so
@@ -51,15 +53,20 @@ pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
     };
     let missing: Vec<&str> =
         policy.required_checks.iter().map(String::as_str).filter(|name| !passed(name)).collect();
-    let evidence = match (policy.required_checks.len(), missing.len()) {
-        (0, _) => "none are named".into(),
-        (all, 0) => format!("all {all} passed on {}", pull.facts.head),
-        (_, _) if pull.facts.no_checks && pull.facts.checks.is_empty() => {
-            format!("not configured: {}", missing.join(", "))
-        }
-        (_, _) => format!("not passed on {}: {}", pull.facts.head, missing.join(", ")),
-    };
-    RuleVerdict::new(MergeRule::RequiredChecks, missing.is_empty(), evidence)
+    let verdict =
+        |evidence: String| RuleVerdict::new(MergeRule::RequiredChecks, missing.is_empty(), evidence);
+    match (policy.required_checks.len(), missing.len()) {
+        (0, _) => verdict("none are named".into()),
+        (all, 0) => verdict(format!("all {all} passed on {}", pull.facts.head)),
+        (_, _) if pull.facts.no_checks && pull.facts.checks.is_empty() => verdict(format!(
+            "not configured: {}",
+            missing.join(", ")
+        ))
+        .with_next(
+            "add them to the project's `checks`, or take them out of the policy; until then they cannot pass",
+        ),
+        (_, _) => verdict(format!("not passed on {}: {}", pull.facts.head, missing.join(", "))),
+    }
 }
 
 pub(super) fn size(policy: &Policy, pull: &Pull) -> RuleVerdict {

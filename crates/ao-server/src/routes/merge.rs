@@ -173,7 +173,7 @@ async fn blockers(
         state.blockers(pull, &over, now)
     });
     let against = against.await?.into_iter();
-    let blocker = |it: RuleVerdict| Blocker { what: it.blocker(), yields: it.rule.yields(), next: it.next() };
+    let blocker = |it: RuleVerdict| Blocker { what: it.blocker(), yields: it.rule.yields(), next: it.next };
     Ok(against.map(blocker).collect())
 }
 

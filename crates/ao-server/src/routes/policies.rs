@@ -79,6 +79,6 @@ fn rule(verdict: &RuleVerdict) -> PolicyRule {
             PolicyFile, Size, Labels, Patterns, Freeze, Protected),
         holds: verdict.holds,
         evidence: verdict.evidence.clone(),
-        next: verdict.next().map(str::to_owned),
+        next: verdict.next.map(str::to_owned),
     }
 }

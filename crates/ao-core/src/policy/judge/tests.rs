@@ -101,7 +101,7 @@ fn every_rule_is_listed_with_its_evidence_whether_it_holds_or_not() {
     ];
     assert_eq!(told, expected);
     assert!(!verdict.allows());
-    assert!(verdict.against().all(|rule| rule.next().is_some()));
+    assert!(verdict.against().all(|rule| rule.next.is_some()));
     assert_eq!(
         verdict.against().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         "approvals (1 of 2 on head1, by bob); size (1 files, 12 lines of at most 5); \
@@ -147,6 +147,26 @@ fn a_pull_request_must_be_open_without_conflict_and_green() {
     assert_eq!(spoiled(&|f| f.threads.push(open.clone())), ["threads: open in src/lib.rs"]);
     let plain = ThreadFacts { path: None, ..open };
     assert_eq!(spoiled(&|f| f.threads.push(plain.clone())), [""; 0]);
+}
+
+#[test]
+fn a_rule_names_the_next_step_for_its_reason() {
+    let policy = Policy { required_checks: strings(&["unit"]), ..Policy::default() };
+    let next = |rule: MergeRule, facts: PullFacts| {
+        let verdict = verdict(&policy, &pull(facts), 0);
+        let found = verdict.rules.into_iter().find(|found| found.rule == rule).unwrap();
+        found.next.unwrap_or_default()
+    };
+    let with = |state| next(MergeRule::Open, PullFacts { state, ..ready() });
+    assert_eq!(with(PullState::Open), "");
+    assert_eq!(with(PullState::Closed), "reopen it: `ao pr reopen`");
+    assert_eq!(with(PullState::Merged { commit: Commit::new("m1") }), "", "nothing opens it again");
+    let draft = next(MergeRule::Open, PullFacts { draft: true, ..ready() });
+    assert_eq!(draft, "mark it as ready: `ao pr ready`");
+    let unset = PullFacts { checks: vec![], no_checks: true, ..ready() };
+    assert!(next(MergeRule::RequiredChecks, unset).starts_with("add them to the project's `checks`"));
+    let missing = next(MergeRule::RequiredChecks, ready());
+    assert_eq!(missing, "run these checks on this head until they pass");
 }
 
 #[test]
