@@ -70,6 +70,6 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The reviews of a pull request in short.
-    pub enum ReviewProgress { Waiting, ChangesRequested, Approved, Commented, None } or Unknown
+    /// The reviews of a pull request in short. `waiting_again` means that it was reviewed before.
+    pub enum ReviewProgress { Waiting, WaitingAgain, ChangesRequested, Approved, Commented, None } or Unknown
 }

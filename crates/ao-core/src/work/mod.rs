@@ -108,6 +108,8 @@ pub enum CheckSummary {
 pub enum ReviewSummary {
     /// A person has to review it.
     Waiting,
+    /// A person has to review it, and it was reviewed before.
+    WaitingAgain,
     ChangesRequested,
     Approved,
     Commented,
@@ -239,16 +241,17 @@ fn checks(pull: &Pull) -> CheckSummary {
 }
 
 fn review(pull: &Pull, step: &NextStep) -> ReviewSummary {
-    if !pull.changes_requested().is_empty() && step.stage != WorkStage::Review {
-        ReviewSummary::ChangesRequested
-    } else if step.stage == WorkStage::Review {
-        ReviewSummary::Waiting
-    } else if !pull.approvals().is_empty() {
-        ReviewSummary::Approved
-    } else if pull.facts.reviews.iter().any(|review| review.commit == pull.facts.head) {
-        ReviewSummary::Commented
-    } else {
-        ReviewSummary::None
+    let (is_asked, is_approved) = (!pull.changes_requested().is_empty(), !pull.approvals().is_empty());
+    let is_seen = || !pull.stale_approvals().is_empty() || pull.facts.threads.iter().any(pull::by_person);
+    match step.stage {
+        WorkStage::Review if is_asked || is_approved || is_seen() => ReviewSummary::WaitingAgain,
+        WorkStage::Review => ReviewSummary::Waiting,
+        _ if is_asked => ReviewSummary::ChangesRequested,
+        _ if is_approved => ReviewSummary::Approved,
+        _ if pull.facts.reviews.iter().any(|review| review.commit == pull.facts.head) => {
+            ReviewSummary::Commented
+        }
+        _ => ReviewSummary::None,
     }
 }
 

@@ -305,7 +305,7 @@ impl Place<'_> {
 
 /// Returns whether a trusted person opened the thread on a file; other threads are plain comments, which cannot be
 /// resolved.
-fn by_person(thread: &ThreadFacts) -> bool {
+pub(super) fn by_person(thread: &ThreadFacts) -> bool {
     let person = thread.comments.iter().any(|comment| comment.author.standing.is_trusted_person());
     person && thread.path.is_some() && !thread.resolved
 }

@@ -206,9 +206,12 @@ fn the_turn_on_a_pull_request_is_read_off_its_facts() {
         with_pull(&mut desk);
         look(&mut desk, pull(), check, change);
         desk.run_jobs(|_| Err("there is no runner".into()));
-        let step = of_pull(&desk).step;
+        let PullWork { step, review, .. } = of_pull(&desk);
         let told = (step.turn, step.stage, step.says.as_str(), step.command.as_deref());
         assert_eq!(told, (turn, stage, says, command), "row {row}");
+        // Clients leave the sentence out where the stage is enough.
+        let is_again = stage == WorkStage::Review && says != "waits for your review";
+        assert_eq!(review == ReviewSummary::WaitingAgain, is_again, "row {row}");
     }
 }
 

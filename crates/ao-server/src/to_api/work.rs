@@ -55,7 +55,8 @@ fn summary(state: &State, work: &PullWork) -> PullSummary {
         title: title.unwrap_or_default(),
         checks: same_name!(work.checks, CheckSummary => ChecksColor: Green, Red, Pending, Blocked, None),
         review: same_name!(
-            work.review, ReviewSummary => ReviewProgress: Waiting, ChangesRequested, Approved, Commented, None
+            work.review, ReviewSummary => ReviewProgress:
+            Waiting, WaitingAgain, ChangesRequested, Approved, Commented, None
         ),
         queued: work.queued,
     }

@@ -281,13 +281,10 @@ fn why(member: FleetMember<'_>) -> Option<String> {
         (FleetMember::Session(session), ProgressStage::Question) => {
             Some(session.status.question.clone().unwrap_or_else(|| work.says.clone()))
         }
-        (_, ProgressStage::Review)
-            if work.says.ends_with("waits for your review") && !work.says.contains(',') =>
-        {
-            None
-        }
-        (_, ProgressStage::Merge)
-            if work.pull.as_ref().is_some_and(|pull| pull.review == ReviewProgress::Approved) =>
+        (_, ProgressStage::Review | ProgressStage::Merge)
+            if work.pull.as_ref().is_some_and(|pull| {
+                matches!(pull.review, ReviewProgress::Waiting | ReviewProgress::Approved)
+            }) =>
         {
             None
         }

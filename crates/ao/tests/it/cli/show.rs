@@ -171,6 +171,21 @@ fn work_is_shown_by_whose_turn_it_is_and_what_blocks_others_is_first() {
 }
 
 #[test]
+fn a_review_is_explained_only_if_it_is_not_the_first() {
+    let drawn = |review: &str, says: &str| {
+        let work = pull_work("you", "review", says, "green", review);
+        let sessions = [Session { work, ..session("app-1", "idle") }];
+        plain(&show::fleet(
+            FleetView { sessions: &sessions, pulls: &[], queues: &BTreeMap::new() },
+            canvas(100),
+        ))
+    };
+    assert!(!drawn("waiting", "!7 waits for a look").contains("waits for a look"));
+    let again = "!7 was changed as you asked; look again";
+    assert!(drawn("waiting_again", again).contains(again));
+}
+
+#[test]
 fn many_that_wait_for_a_review_share_one_line_of_commands() {
     let review = |number: u64| WorkState {
         command: Some(format!("ao pr diff {number}")),
