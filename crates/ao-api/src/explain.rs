@@ -73,7 +73,7 @@ pub struct Queue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incident {
-    /// `ci-failed`, `agent-needs-input`, …
+    /// `ci-failed`, `agent-needs-input`, … or the name of a custom event.
     pub kind: String,
     pub problem: String,
     pub detail: String,

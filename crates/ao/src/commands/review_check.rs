@@ -2,6 +2,7 @@
 
 use ao_api::client::{Client, PullQuery};
 use ao_api::{Explanation, Incident, IncidentLevel, Pull, PullReview, PullStateFilter, Session};
+use ao_core::incident::IncidentKind;
 use serde::Serialize;
 
 use crate::cli::completers;
@@ -143,9 +144,12 @@ async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, Comm
 
 /// Returns true if an incident is about a pull request, not about the agent.
 fn is_of_a_review(incident: &Incident) -> bool {
-    const KINDS: [&str; 5] =
-        ["ci-failed", "changes-requested", "bot-comments", "merge-conflicts", "label-added"];
-    KINDS.contains(&incident.kind.as_str())
+    use IncidentKind::{BotComments, ChangesRequested, CiFailed, LabelAdded, MergeConflicts};
+    // A kind may also be an event of the user's own, so the API has its name.
+    matches!(
+        incident.kind.parse(),
+        Ok(CiFailed | ChangesRequested | BotComments | MergeConflicts | LabelAdded)
+    )
 }
 
 fn table(open: &[OpenItems], canvas: Canvas) -> TextTable {

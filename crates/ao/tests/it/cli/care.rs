@@ -81,12 +81,14 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
                 "id": open.id, "name": open.name, "status": open.status, "phase": "running", "rules": [],
                 "signals": [], "queue": null, "holds": [], "messages": [], "drift": null, "next": [],
                 "incidents": [incident("changes-requested", "agent", 1), incident("agent-stuck", "person", 1),
+                    incident("deploy-failed", "agent", 1),
                     incident("ci-failed", "none", 0)],
             })),
         );
     let said = daemon.ao(&["review-check", "--json"]);
     assert!(said.contains("changes-requested") && said.contains("ci-failed"), "{said}");
     assert!(!said.contains("agent-stuck"), "what is wrong with the agent is no review: {said}");
+    assert!(!said.contains("deploy-failed"), "nor is an event of the user's own: {said}");
     let said = daemon.ao(&["review-check"]);
     assert!(said.contains("agent, 1×") && said.contains("not yet") && said.contains("my-app!7"), "{said}");
 }
