@@ -1,6 +1,6 @@
 //! Settings of the daemon. The configuration file is read elsewhere; these are the resulting values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,9 @@ pub struct DaemonSettings {
     /// Reactions for agents by name, over those of the project.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_reactions: BTreeMap<String, ReactionPatches>,
+    /// The runtimes that share files with this host. Agents of the others get no path of it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub sharing_runtimes: BTreeSet<String>,
 }
 
 impl Default for DaemonSettings {
@@ -76,6 +79,7 @@ impl Default for DaemonSettings {
             remove_merged: true,
             reactions: ReactionPatches::new(),
             agent_reactions: BTreeMap::new(),
+            sharing_runtimes: BTreeSet::new(),
         }
     }
 }

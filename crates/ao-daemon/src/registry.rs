@@ -4,7 +4,7 @@
 //! the adapters that a daemon makes. To add an adapter, write it and add its entry to [`Registry::built_in`]; a program
 //! that embeds the daemon adds entries of its own with [`Registry::add`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -206,6 +206,15 @@ impl Registry {
             _ => None,
         });
         all.next().map(|(_, abilities)| abilities)
+    }
+
+    /// Returns the names of the runtimes that share files with this host.
+    pub fn sharing_runtimes(&self) -> BTreeSet<String> {
+        let sharing = self.made(|maker, _| match maker {
+            AdapterMaker::Runtime(abilities, _) => abilities.shares_files.then_some(()),
+            _ => None,
+        });
+        sharing.map(|(name, ())| name).collect()
     }
 
     pub(crate) fn runtimes(&self, deps: &HostDeps) -> ao_ports::Runtimes {

@@ -8,6 +8,7 @@ use crate::incident::{EscalationLevel, Incident, IncidentKind, ONLY_A_PERSON, Pr
 use crate::input::Input;
 use crate::notice::NewNotice;
 use crate::outside::{QuotedKind, fenced, one_line, shortened};
+use crate::pull::CheckState;
 use crate::reaction::{ReactionAction, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
@@ -17,7 +18,22 @@ const EVIDENCE: usize = 8 * 1024;
 
 /// Returns the message to the agent whose problem it is.
 pub(super) fn to_agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
-    news(to, incident, bounded(body(state, incident, detail)))
+    let mut body = body(state, incident, detail);
+    if let Some(log) =
+        log_file(state, incident).filter(|_| state.settings.sharing_runtimes.contains(&to.spec.runtime))
+    {
+        body = format!("{}\nThe whole log is also in the file {log}", body.trim_end_matches('\n'));
+    }
+    news(to, incident, bounded(body))
+}
+
+/// Returns the path of the log of a failed check, on the daemon's host.
+fn log_file<'a>(state: &'a State, incident: &Incident) -> Option<&'a String> {
+    let Subject::Pull(id) = &incident.key.subject else { return None };
+    match &state.pulls.get(id)?.failure(&incident.key.problem)?.state {
+        CheckState::Failed { log, .. } => log.as_ref(),
+        _ => None,
+    }
 }
 
 /// Returns the message to the orchestrator: the subject, the reason for the escalation, and the evidence.

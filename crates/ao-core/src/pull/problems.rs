@@ -92,16 +92,13 @@ impl Pull {
     }
 
     fn ci_failed(&self, check: &CheckFacts) -> Option<ObservedProblem> {
-        let CheckState::Failed { signature, excerpt, url, log, files, .. } = &check.state else {
+        let CheckState::Failed { signature, excerpt, url, files, .. } = &check.state else {
             return None;
         };
         let (name, commit, changed) = (&check.name, &check.commit, &self.facts.size.files);
-        // The path is one of the daemon's host, which an agent in a container does not see.
-        let log = match (log, &check.run) {
-            (Some(path), Some(run)) => format!("whole log: {path}, or `ao check logs {run}`\n"),
-            (Some(path), None) => format!("whole log: {path}\n"),
-            (None, _) => String::new(),
-        };
+        // Not its path: an agent in a container does not see the files of the daemon's host.
+        let log =
+            check.run.iter().map(|run| format!("whole log: `ao check logs {run}`\n")).collect::<String>();
         let elsewhere =
             !files.is_empty() && !changed.is_empty() && !files.iter().any(|file| changed.contains(file));
         let elsewhere = if elsewhere { ELSEWHERE } else { "" };
@@ -161,15 +158,15 @@ mod tests {
     /// acceptance: F1
     #[test]
     fn a_failed_check_brings_its_lines_its_commit_its_url_and_its_log() {
-        let mut check = failed("build", "E0308");
+        let mut check = CheckFacts { run: Some("run_1".into()), ..failed("build", "E0308") };
         if let CheckState::Failed { excerpt, .. } = &mut check.state {
             *excerpt = format!("first\n{}\nlast", "x".repeat(5_000_000));
         }
         let found = pull(PullFacts { checks: vec![check], ..facts(1) }).problems();
         assert_eq!(found[0].id.to_string(), "build E0308");
         let detail = &found[0].detail;
-        let beginning =
-            "check `build` failed on head1\nhttps://ci/build\nwhole log: /logs/build.txt\n> first\n";
+        let beginning = "check `build` failed on head1\nhttps://ci/build\n\
+                         whole log: `ao check logs run_1`\n> first\n";
         assert!(detail.starts_with(beginning) && detail.ends_with("> last\n"), "{detail}");
         assert!(detail.len() < TEXT_LIMIT + 512);
     }

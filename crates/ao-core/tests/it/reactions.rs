@@ -143,6 +143,30 @@ fn an_agent_is_told_in_the_words_of_the_configuration_with_the_failure_in_them()
     assert_eq!(told.matches("assertion failed").count(), 1, "the details do not follow once more: {told}");
 }
 
+/// acceptance: F1
+#[test]
+fn the_path_of_a_log_reaches_only_an_agent_that_sees_the_files_of_the_host() {
+    for (sharing, expected) in [(&["process", "tmux"][..], true), (&["tmux"], false)] {
+        let sharing_runtimes = sharing.iter().map(|name| (*name).to_owned()).collect();
+        let mut desk = Desk::with(DaemonSettings { sharing_runtimes, ..DaemonSettings::default() });
+        let session = with_pull(&mut desk);
+        let mut seen = facts(&desk, "h1", broken());
+        seen.checks[0].run = Some("run_1".into());
+        if let CheckState::Failed { log, .. } = &mut seen.checks[0].state {
+            *log = Some("/data/runs/run_1.log".into());
+        }
+        see(&mut desk, seen);
+        let told = on_its_way(&desk, session);
+        assert!(told.contains("\nwhole log: `ao check logs run_1`\n"), "{told}");
+        assert_eq!(
+            told.ends_with("\nThe whole log is also in the file /data/runs/run_1.log"),
+            expected,
+            "{told}"
+        );
+        assert_eq!(told.contains("/data/"), expected, "{told}");
+    }
+}
+
 #[test]
 fn words_that_cannot_be_filled_in_are_replaced_by_the_usual_ones() {
     let patch =

@@ -57,7 +57,9 @@ impl Daemon {
         *self.config.agents() = agents;
         let handle = &self.handle;
         let mut changes = Vec::new();
-        match handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await {
+        let mut settings = configs.main.config.settings();
+        settings.sharing_runtimes = configs.registry().sharing_runtimes();
+        match handle.ask(Input::Configure(Box::new(settings))).await {
             Ok(receipt) if receipt.events.is_empty() => {}
             Ok(_) => changes.push("limits and reactions have changed".to_owned()),
             Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),

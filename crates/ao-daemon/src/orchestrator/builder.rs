@@ -110,12 +110,13 @@ impl OrchestratorBuilder {
     }
 
     /// Opens the log and starts. Agents that an earlier orchestrator with this folder has left running are found again.
-    pub async fn start(self) -> Result<Orchestrator, OrchestratorError> {
+    pub async fn start(mut self) -> Result<Orchestrator, OrchestratorError> {
         for config in self.projects.values() {
             if !Utf8Path::new(&config.path).join(".git").exists() {
                 return Err(OrchestratorError::NoRepository(config.path.clone()));
             }
         }
+        self.settings.sharing_runtimes = self.options.registry.sharing_runtimes();
         let daemon = Daemon::start(self.options, self.clock.clone())
             .await
             .map_err(|err| OrchestratorError::Failed(err.to_plain()))?;
