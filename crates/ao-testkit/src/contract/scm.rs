@@ -8,13 +8,15 @@ use ao_core::pull::{
     AuthorFacts, AuthorStanding, CheckFacts, PullFacts, PullState, ReviewVerdict, ThreadFacts,
 };
 use ao_core::queue::LanePart;
-use ao_core::{Commit, ProjectId, PullId};
+use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_ports::{
-    CheckOrder, CheckRun, CheckWhat, CommentPlace, DiffSide, LandingStrategy, MergeOrder, MergeOutcome,
-    NewComment, NewPull, NewReview, PullFilter, PullFilterState, ReviewComment, RunFilter, Scm, ScmChecks,
-    ScmError, TestOrder, TestOutcome, ThreadReply,
+    CheckOrder, CheckRun, CheckWhat, CommentPlace, DiffSide, LandingStrategy, LookHint, MergeOrder,
+    MergeOutcome, NewComment, NewPull, NewReview, PullEdit, PullFilter, PullFilterState, ReviewComment,
+    RunFilter, Scm, ScmChecks, ScmError, TestOrder, TestOutcome, ThreadReply, TidyOrder,
 };
 use async_trait::async_trait;
+
+use super::{HintLog, until};
 
 /// The one check of the project. It has a blank, because the names of real checks do.
 pub const CHECK: &str = "unit tests";
@@ -64,6 +66,12 @@ macro_rules! scm_contract {
             a_rerun_is_another_run_of_the_check,
             a_check_of_the_base_is_kept,
             the_log_of_a_run_is_read_in_parts,
+            a_diff_has_the_change_within_its_limit,
+            an_edit_changes_only_what_it_names,
+            an_edited_comment_is_a_new_revision,
+            a_watch_tells_of_changes,
+            tidying_up_keeps_what_is_open_and_what_was_merged,
+            a_repository_that_holds_nothing_back_is_confirmed_as_it_is,
         ]);
     };
     ($bench:expr; [$($story:ident),* $(,)?]) => {
@@ -428,6 +436,151 @@ pub async fn the_log_of_a_run_is_read_in_parts(bench: &mut dyn ScmBench) {
     assert!(matches!(unknown, Err(ScmError::NotFound { .. })), "{unknown:?}");
 }
 
+/// A diff is that of the pull request alone, at its present head, and is cut at the limit.
+pub async fn a_diff_has_the_change_within_its_limit(bench: &mut dyn ScmBench) {
+    const LIMIT: usize = 500;
+    let (pull, ..) = opened(bench, "fix").await;
+    let scm = bench.scm();
+    let Some(reviews) = scm.reviews() else { return };
+    bench.commit("main", "other.txt", "other\n");
+    let small = reviews.diff(&pull, 100_000).await.unwrap();
+    assert!(small.contains("fix.txt") && small.contains("+fix"), "{small}");
+    assert!(!small.contains("other.txt"), "only the base has it: {small}");
+    bench.commit("fix", "long.txt", &"a line of a long file\n".repeat(100));
+    let large = reviews.diff(&pull, 100_000).await.unwrap();
+    assert!(large.contains("fix.txt") && large.contains("long.txt") && large.len() > 2 * LIMIT, "{large}");
+    let cut = reviews.diff(&pull, LIMIT).await.unwrap();
+    assert!(!cut.is_empty() && cut.len() <= LIMIT, "{} bytes", cut.len());
+    let unknown = reviews.diff(&PullId { number: 999, ..pull }, LIMIT).await;
+    assert!(matches!(unknown, Err(ScmError::NotFound { .. })), "{unknown:?}");
+}
+
+/// An edit changes what it names and nothing else. It can close a pull request, and reopen it.
+pub async fn an_edit_changes_only_what_it_names(bench: &mut dyn ScmBench) {
+    let labels = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let (pull, head, _) = opened(bench, "fix").await;
+    if bench.scm().reviews().is_none() {
+        return;
+    }
+    let named = PullEdit {
+        title: Some("Better".into()),
+        body: Some("Because.".into()),
+        add_labels: labels(&["bug", "urgent"]),
+        ..PullEdit::default()
+    };
+    edit(bench, &pull, named).await.unwrap();
+    let drafted = PullEdit { draft: Some(true), remove_labels: labels(&["urgent"]), ..PullEdit::default() };
+    edit(bench, &pull, drafted).await.unwrap();
+    bench.restart().await;
+    let shown = bench.scm().need_reviews().unwrap().show(&pull).await.unwrap();
+    assert_eq!((shown.facts.title.as_str(), shown.body.as_str()), ("Better", "Because."));
+    assert_eq!((shown.facts.labels, shown.facts.draft), (labels(&["bug"]), true));
+    assert_eq!((shown.facts.head, shown.facts.state), (head.clone(), PullState::Open));
+    let closing = |closed| PullEdit { closed: Some(closed), ..PullEdit::default() };
+    for (closed, state, open) in
+        [(true, PullState::Closed, &[][..]), (false, PullState::Open, std::slice::from_ref(&pull))]
+    {
+        for _ in 0..2 {
+            edit(bench, &pull, closing(closed)).await.unwrap();
+            bench.restart().await;
+        }
+        let seen = facts(bench, &pull).await;
+        assert_eq!((seen.state, seen.head, seen.title.as_str()), (state, head.clone(), "Better"));
+        assert_eq!(bench.scm().open_pulls(&bench.project()).await.unwrap(), open);
+    }
+    let unknown = PullId { number: 999, ..pull.clone() };
+    assert!(matches!(edit(bench, &unknown, closing(true)).await, Err(ScmError::NotFound { .. })));
+    let Some(order) = ordered(bench, "other").await else { return };
+    merged(bench, &order).await;
+    let undone = edit(bench, &order.pull, closing(false)).await;
+    assert!(matches!(undone, Err(ScmError::Refused { .. })), "a merge stays: {undone:?}");
+}
+
+/// Only its author and the owner change a comment, and another text is another revision.
+pub async fn an_edited_comment_is_a_new_revision(bench: &mut dyn ScmBench) {
+    let (pull, ..) = opened(bench, "fix").await;
+    let Some(id) = comment(bench, &pull, CommentPlace::Pull, "all of it", None).await else { return };
+    let shown = async |bench: &dyn ScmBench| thread(&threads(bench, &pull).await, &id).comments[0].clone();
+    let before = shown(bench).await;
+    let eve = AuthorFacts { login: "eve".into(), standing: AuthorStanding::Member };
+    let owner = AuthorFacts { login: "owner".into(), standing: AuthorStanding::Owner };
+    let mut revisions = vec![before.revision.clone()];
+    for (by, text) in [(&ann(), "a part"), (&owner, "nothing of it")] {
+        let reword = async |bench: &dyn ScmBench, by: &AuthorFacts, text: &str| {
+            bench.scm().need_reviews().unwrap().edit_comment(&pull, &before.id, by, text).await
+        };
+        let refused = reword(bench, &eve, "mine now").await;
+        assert!(matches!(refused, Err(ScmError::Refused { .. })), "{refused:?}");
+        reword(bench, by, text).await.unwrap();
+        bench.restart().await;
+        let after = shown(bench).await;
+        assert_eq!((after.body.as_str(), &after.author, &after.id), (text, &ann(), &before.id));
+        assert!(!revisions.contains(&after.revision), "{revisions:?}");
+        reword(bench, by, text).await.unwrap();
+        assert_eq!(shown(bench).await, after, "the same text is no news");
+        revisions.push(after.revision);
+    }
+    let lost = bench.scm().need_reviews().unwrap().edit_comment(&pull, "c999", &ann(), "lost").await;
+    assert!(matches!(lost, Err(ScmError::NotFound { .. })), "{lost:?}");
+}
+
+/// A watch sends a hint about a pull request whose branch was pushed, and about one with a new comment.
+pub async fn a_watch_tells_of_changes(bench: &mut dyn ScmBench) {
+    let (pull, ..) = opened(bench, "fix").await;
+    let (scm, heard) = (bench.scm(), HintLog::default());
+    let hint = || LookHint::Pull(pull.clone());
+    let story = async {
+        // A watch begins some time after the call; until then a change may be missed.
+        let mut number = 0;
+        until("the watch tells of a push", async || {
+            number += 1;
+            bench.commit("fix", "more.txt", &format!("{number}\n"));
+            heard.soon(hint()).await
+        })
+        .await;
+        heard.forget();
+        if comment(&*bench, &pull, CommentPlace::Pull, "news", None).await.is_some() {
+            until("the watch tells of a comment", async || heard.soon(hint()).await).await;
+        }
+    };
+    tokio::select! {
+        // A forge that cannot watch returns at once.
+        () = scm.watch(Arc::new(heard.clone())) => {}
+        () = story => {}
+    }
+}
+
+/// Tidying up may drop commits whose time is over, but neither what is open nor what is known of a merge. A second call
+/// finds nothing left to do.
+pub async fn tidying_up_keeps_what_is_open_and_what_was_merged(bench: &mut dyn ScmBench) {
+    let (open, head, _) = opened(bench, "open").await;
+    let Some(order) = ordered(bench, "fix").await else { return };
+    let (commit, at) = merged(bench, &order).await;
+    let tidy = TidyOrder { before: Timestamp(i64::MAX), rescues: vec![] };
+    bench.scm().tidy(&bench.project(), &tidy).await.unwrap();
+    assert_eq!(bench.scm().tidy(&bench.project(), &tidy).await.unwrap(), 0);
+    bench.restart().await;
+    assert_eq!(facts(bench, &order.pull).await.state, PullState::Merged { commit });
+    assert_eq!(file(bench, &at, "fix.txt").await.as_deref(), Some("fix\n"));
+    let seen = facts(bench, &open).await;
+    assert_eq!((&seen.head, &seen.state), (&head, &PullState::Open));
+    assert_eq!(file(bench, &head, "open.txt").await.as_deref(), Some("open\n"));
+    let order = tested(bench, &open, vec![]).await;
+    merged(bench, &order).await;
+}
+
+/// A confirmation of a repository that holds nothing back changes nothing.
+pub async fn a_repository_that_holds_nothing_back_is_confirmed_as_it_is(bench: &mut dyn ScmBench) {
+    let (pull, head, _) = opened(bench, "fix").await;
+    let base = bench.scm().base(&bench.project()).await.unwrap();
+    assert_eq!(base.held, []);
+    assert_eq!(bench.scm().confirm_repository(&bench.project()).await.unwrap(), []);
+    bench.restart().await;
+    assert_eq!(bench.scm().base(&bench.project()).await.unwrap(), base);
+    let seen = facts(bench, &pull).await;
+    assert_eq!((seen.head, seen.state), (head, PullState::Open));
+}
+
 fn ann() -> AuthorFacts {
     AuthorFacts { login: "ann".into(), standing: AuthorStanding::Member }
 }
@@ -446,6 +599,10 @@ async fn comment(
 ) -> Option<String> {
     let scm = bench.scm();
     Some(scm.reviews()?.comment(&new_comment(pull, at, body, key)).await.unwrap())
+}
+
+async fn edit(bench: &dyn ScmBench, pull: &PullId, edit: PullEdit) -> Result<(), ScmError> {
+    bench.scm().need_reviews().unwrap().edit(pull, &edit).await
 }
 
 async fn threads(bench: &dyn ScmBench, pull: &PullId) -> Vec<ThreadFacts> {

@@ -8,7 +8,7 @@ use ao_core::pull::{CheckState, Mergeable, PullFacts, PullState};
 use ao_core::session::{CheckedOut, ProcessRef};
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, Timestamp};
-use ao_ports::{Notifier, Scm, Tracker, Workspace};
+use ao_ports::{LookHint, Notifier, Scm, Tracker, Workspace};
 use async_trait::async_trait;
 use tokio::task::JoinSet;
 
@@ -56,7 +56,8 @@ impl ScmBench for SimPortBench {
     }
 
     fn commit(&self, branch: &str, path: &str, text: &str) -> Commit {
-        let outside = &mut self.port.universe.lock().outside;
+        let inner = &mut *self.port.universe.lock();
+        let outside = &mut inner.outside;
         let tip = outside.base(&app());
         let named = |number: u32| Commit::new(&format!("{branch}@{number}"));
         let number = (1..).find(|number| !outside.files.contains_key(&named(*number))).unwrap_or(1);
@@ -69,10 +70,14 @@ impl ScmBench for SimPortBench {
         if branch == "main" {
             outside.tips.insert(app(), commit.clone());
         }
-        for facts in outside.pulls.values_mut().filter(|facts| facts.state == PullState::Open) {
-            if facts.head_branch == branch {
-                facts.head = commit.clone();
-            }
+        let is_moved = |facts: &PullFacts| facts.state == PullState::Open && facts.head_branch == branch;
+        let moved = outside.pulls.iter_mut().filter(|(_, facts)| is_moved(facts));
+        let moved = moved.map(|(id, facts)| {
+            facts.head = commit.clone();
+            id.clone()
+        });
+        for id in moved.collect::<Vec<_>>() {
+            outside::hint(inner, LookHint::Pull(id));
         }
         commit
     }

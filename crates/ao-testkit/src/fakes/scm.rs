@@ -143,12 +143,15 @@ impl ScmReviews for FakePort {
 
     async fn show(&self, pull: &PullId) -> Result<PullDetail, ScmError> {
         let passed = self.passes(PortCall::Show).await?;
-        let shown = seen(&mut self.universe.lock(), pull);
+        let (shown, body) = {
+            let mut inner = self.universe.lock();
+            (seen(&mut inner, pull), inner.outside.bodies.get(pull).cloned())
+        };
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         let facts = shown.ok_or_else(|| ScmError::not_found(pull.to_string()))?;
         Ok(PullDetail {
             pull: pull.clone(),
-            body: format!("Closes #{}", pull.number % 5 + 1),
+            body: body.unwrap_or_else(|| format!("Closes #{}", pull.number % 5 + 1)),
             created_at: facts.observed_at,
             updated_at: facts.observed_at,
             facts,
@@ -163,27 +166,44 @@ impl ScmReviews for FakePort {
         })
     }
 
-    async fn diff(&self, pull: &PullId, _: usize) -> Result<String, ScmError> {
+    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, ScmError> {
         let inner = self.universe.lock();
         let facts = inner.outside.pulls.get(pull).ok_or_else(|| ScmError::not_found(pull.to_string()))?;
-        Ok(diff(&inner, &facts.head))
+        Ok(diff(&inner, &facts.head, limit))
     }
 
-    async fn diff_at(&self, _: &PullId, head: &Commit, _: &Commit, _: usize) -> Result<String, ScmError> {
-        Ok(diff(&self.universe.lock(), head))
+    async fn diff_at(&self, _: &PullId, head: &Commit, _: &Commit, limit: usize) -> Result<String, ScmError> {
+        Ok(diff(&self.universe.lock(), head, limit))
     }
 
-    async fn edit(&self, _: &PullId, _: &PullEdit) -> Result<(), ScmError> {
-        Err(by_hand())
+    async fn edit(&self, id: &PullId, edit: &PullEdit) -> Result<(), ScmError> {
+        let mut inner = self.universe.lock();
+        outside::edit(pull(&mut inner, id)?, edit)?;
+        if let Some(body) = &edit.body {
+            inner.outside.bodies.insert(id.clone(), body.clone());
+        }
+        outside::hint(&mut inner, LookHint::Pull(id.clone()));
+        Ok(())
     }
 
     async fn comment(&self, comment: &NewComment) -> Result<String, ScmError> {
         let mut inner = self.universe.lock();
-        outside::comment(pull(&mut inner, &comment.pull)?, comment)
+        let thread = outside::comment(pull(&mut inner, &comment.pull)?, comment)?;
+        outside::hint(&mut inner, LookHint::Pull(comment.pull.clone()));
+        Ok(thread)
     }
 
-    async fn edit_comment(&self, _: &PullId, _: &str, _: &AuthorFacts, _: &str) -> Result<(), ScmError> {
-        Err(by_hand())
+    async fn edit_comment(
+        &self,
+        id: &PullId,
+        comment: &str,
+        by: &AuthorFacts,
+        body: &str,
+    ) -> Result<(), ScmError> {
+        let mut inner = self.universe.lock();
+        outside::edit_comment(pull(&mut inner, id)?, comment, by, body)?;
+        outside::hint(&mut inner, LookHint::Pull(id.clone()));
+        Ok(())
     }
 
     async fn reply(&self, reply: &ThreadReply) -> Result<(), ScmError> {
@@ -272,11 +292,6 @@ impl ScmChecks for FakePort {
     }
 }
 
-/// Returns the error of a call that only people make; in simulated worlds the script acts for them.
-fn by_hand() -> ScmError {
-    ScmError::refused("the script does this itself")
-}
-
 fn pull<'a>(inner: &'a mut UniverseState, id: &PullId) -> Result<&'a mut PullFacts, ScmError> {
     inner.outside.pulls.get_mut(id).ok_or_else(|| ScmError::not_found(id.to_string()))
 }
@@ -297,11 +312,13 @@ fn row(id: &PullId, facts: &PullFacts) -> PullRow {
     }
 }
 
-/// Returns the files of a commit as a diff that adds them.
-fn diff(inner: &UniverseState, head: &Commit) -> String {
+/// Returns the files of a commit as a diff that adds them, of at most `limit` bytes.
+fn diff(inner: &UniverseState, head: &Commit, limit: usize) -> String {
     let files = inner.outside.files.get(head).into_iter().flatten();
     let added = files.map(|(path, content)| format!("+++ b/{path}\n+{}", String::from_utf8_lossy(content)));
-    added.collect()
+    let mut added: String = added.collect();
+    added.truncate(added.floor_char_boundary(limit));
+    added
 }
 
 /// Returns the present facts of a pull request, with the tip of its base.

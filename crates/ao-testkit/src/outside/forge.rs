@@ -10,7 +10,7 @@ use ao_core::pull::{
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, ProjectId, TaskId, Timestamp};
 use ao_ports::{
-    CommentPlace, HintReceiver, LookHint, NewComment, NewReview, ReviewComment, ScmError, TaskSeen,
+    CommentPlace, HintReceiver, LookHint, NewComment, NewReview, PullEdit, ReviewComment, ScmError, TaskSeen,
     ThreadReply, TrackerError,
 };
 use fastrand::Rng;
@@ -196,6 +196,47 @@ pub(crate) fn comment(facts: &mut PullFacts, new: &NewComment) -> Result<String,
     let begun = ThreadFacts { id: id.clone(), path, line, resolved: false, comments: vec![comment] };
     facts.threads.push(begun);
     Ok(id)
+}
+
+/// Edits a pull request. One that was merged stays so.
+pub(crate) fn edit(facts: &mut PullFacts, edit: &PullEdit) -> Result<(), ScmError> {
+    if edit.closed.is_some() && matches!(facts.state, PullState::Merged { .. }) {
+        return Err(ScmError::refused("it is merged, and stays so"));
+    }
+    match edit.closed {
+        Some(true) => facts.state = PullState::Closed,
+        Some(false) => facts.state = PullState::Open,
+        None => {}
+    }
+    facts.title = edit.title.clone().unwrap_or_else(|| facts.title.clone());
+    facts.base_branch = edit.base_branch.clone().unwrap_or_else(|| facts.base_branch.clone());
+    facts.draft = edit.draft.unwrap_or(facts.draft);
+    facts.labels.extend(edit.add_labels.iter().cloned());
+    facts.labels.retain(|label| !edit.remove_labels.contains(label));
+    Ok(())
+}
+
+/// Changes the text of a comment or a review in the name of its author or the owner.
+pub(crate) fn edit_comment(
+    facts: &mut PullFacts,
+    id: &str,
+    by: &AuthorFacts,
+    body: &str,
+) -> Result<(), ScmError> {
+    let comments = facts.threads.iter_mut().flat_map(|thread| &mut thread.comments);
+    let comments = comments.map(|one| (&one.id, &one.author, &mut one.body, &mut one.revision));
+    let reviews = facts.reviews.iter_mut();
+    let reviews = reviews.map(|one| (&one.id, &one.author, &mut one.body, &mut one.revision));
+    let found = comments.chain(reviews).find(|(known, ..)| *known == id);
+    let (_, author, text, revision) = found.ok_or_else(|| ScmError::not_found(format!("`{id}`")))?;
+    if by != author && by.standing != AuthorStanding::Owner {
+        return Err(ScmError::refused("only its author and the owner can edit it"));
+    }
+    if text != body {
+        body.clone_into(text);
+        *revision = format!("{revision}+");
+    }
+    Ok(())
 }
 
 /// Gives a review, and returns its id. The key makes a second call harmless.

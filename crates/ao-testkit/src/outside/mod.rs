@@ -25,8 +25,8 @@ pub(crate) use agents::{
 };
 pub use forge::pull_facts;
 pub(crate) use forge::{
-    HintWatcher, approve, ask_for, change_randomly, change_task, check, comment, fresh_pull, fresh_task,
-    hint, pass_on, ran, reply, review, see_task, thread,
+    HintWatcher, approve, ask_for, change_randomly, change_task, check, comment, edit, edit_comment,
+    fresh_pull, fresh_task, hint, pass_on, ran, reply, review, see_task, thread,
 };
 
 /// A process, by session and attempt.
@@ -65,6 +65,8 @@ pub(crate) struct OutsideWorld {
     pub(crate) looking: BTreeSet<PortCall>,
     /// The heads that are the results of rebases, with their bases.
     pub(crate) rebased: BTreeMap<Commit, Commit>,
+    /// The texts of pull requests that were edited.
+    pub(crate) bodies: BTreeMap<PullId, String>,
     /// The tips of the branches that the benches have made.
     pub(crate) branches: BTreeMap<String, Commit>,
     /// The tip of each project's base branch.

@@ -18,9 +18,10 @@ use ao_core::effect::WorkspacePlan;
 use ao_core::session::CheckedOut;
 use ao_core::setup::Origin;
 use ao_core::workspace::{KeepReason, WorkspaceTree};
-use ao_core::{Attempt, Commit, ProjectId, SessionId, Timestamp};
+use ao_core::{Attempt, Commit, ProjectId, PullId, SessionId, Timestamp};
 use ao_ports::{
-    CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, RemoveOrder, TreeRef, Workspace,
+    CreatedWorkspace, RebaseOrder, RebaseOutcome, RemovalOutcome, RemoveOrder, TreeRef, WorkFound, Workspace,
+    WorkspaceError,
 };
 
 pub use git::*;
@@ -106,6 +107,9 @@ macro_rules! workspace_contract {
             old_rescues_are_forgotten,
             whereabouts_tell_when_it_strays,
             a_rebase_is_whole_or_not_at_all,
+            work_that_is_nowhere_else_is_listed,
+            a_lent_workspace_has_one_user_and_stays_its_makers,
+            a_commit_to_read_is_on_no_branch,
         ]);
     };
     ($bench:expr; [$($story:ident),* $(,)?]) => {
@@ -321,6 +325,68 @@ pub async fn a_rebase_is_whole_or_not_at_all(bench: &dyn WorkspaceBench) {
     assert_eq!(bench.workspace().rebase(&conflict).await.unwrap(), RebaseOutcome::Conflict { files });
     assert_eq!(head(), now);
     assert!(bench.is_clean(&made.path));
+}
+
+/// Work that a removal would lose is listed, and nothing is changed by that.
+pub async fn work_that_is_nowhere_else_is_listed(bench: &dyn WorkspaceBench) {
+    let made = worked(bench, SESSION, "fix").await;
+    let tree = tree(bench, SESSION, "fix", Some(&made));
+    let work = async || bench.workspace().work(&tree).await;
+    let found = match work().await {
+        Err(WorkspaceError::Unsupported(_)) => return,
+        found => found.unwrap(),
+    };
+    assert_eq!((found.files_in_all, found.commits.len(), found.commits_in_all), (0, 1, 1), "{found:?}");
+    bench.leave(&made.path, &KeepReason::Untracked);
+    let found = work().await.unwrap();
+    assert_eq!((found.files.len(), found.files_in_all, found.commits_in_all), (1, 1, 1), "{found:?}");
+    assert_eq!(kept(bench, &made).await, [KeepReason::Untracked, KeepReason::Unpushed]);
+    bench.clear(&made.path, &KeepReason::Untracked);
+    bench.land(&made.path);
+    assert_eq!(work().await.unwrap(), WorkFound::default(), "`main` has it");
+}
+
+/// A workspace that its maker lends has one user at a time, who cannot remove it.
+pub async fn a_lent_workspace_has_one_user_and_stays_its_makers(bench: &dyn WorkspaceBench) {
+    let made = create(bench, SESSION, "fix").await;
+    let lend = async |maker| bench.workspace().lend(&bench.repository(), maker, &made.path).await;
+    let origin = Origin::Tree { path: made.path.clone() };
+    let plan = WorkspacePlan { origin, ..plan(bench, "fix") };
+    let borrow = async |user| bench.workspace().create(user, Attempt(1), &plan).await;
+    match lend(OTHER).await {
+        Err(WorkspaceError::Unsupported(_)) => return,
+        foreign => assert!(foreign.is_err(), "only its maker lends it"),
+    }
+    borrow(OTHER).await.unwrap_err();
+    lend(SESSION).await.unwrap();
+    for _ in 0..2 {
+        let lent = borrow(OTHER).await.unwrap();
+        assert_eq!((&lent.path, lent.as_found), (&made.path, true));
+    }
+    borrow(SessionId(0x51)).await.unwrap_err();
+    bench.workspace().remove(&order(bench, OTHER, "fix", Some(&made))).await.unwrap();
+    assert!(bench.checked_out(&made.path).is_some() && bench.is_clean(&made.path), "it was borrowed");
+    removed(bench, &made).await;
+}
+
+/// A commit to read is checked out on no branch, by a workspace that declares that it can.
+pub async fn a_commit_to_read_is_on_no_branch(bench: &dyn WorkspaceBench) {
+    if !bench.workspace().can_read_only() {
+        return;
+    }
+    let commit = bench.tip();
+    bench.advance("other.txt");
+    let pull = PullId { project: ProjectId::new("app"), number: 7 };
+    let origin = Origin::Read { commit: commit.to_string(), pull };
+    let plan = WorkspacePlan { origin, ..plan(bench, "review") };
+    let made = bench.workspace().create(SESSION, Attempt(1), &plan).await.unwrap();
+    let expected = CheckedOut { branch: None, head: Some(commit) };
+    assert_eq!(bench.checked_out(&made.path), Some(expected));
+    assert!(bench.is_clean(&made.path));
+    assert_eq!(bench.branch("agent/review"), None);
+    let removal = bench.workspace().remove(&order(bench, SESSION, "review", Some(&made))).await.unwrap();
+    assert!(matches!(removal, RemovalOutcome::Removed { .. }), "{removal:?}");
+    assert_eq!(bench.checked_out(&made.path), None);
 }
 
 fn plan(bench: &dyn WorkspaceBench, name: &str) -> WorkspacePlan {
