@@ -32,7 +32,10 @@ pub const ENV_VARS: &[EnvVar] = &[
         "AO_SHELL",
         "the shell that runs a project's `postCreate` and `teardown` commands and its hooks; by default `SHELL`, or `/bin/sh`",
     ),
-    you("GITHUB_TOKEN", "passed to agents that use it, such as Copilot; `ao` itself does not support GitHub yet"),
+    you(
+        "GITHUB_TOKEN",
+        "passed to agents that use it, such as Copilot; `ao` itself does not support GitHub yet",
+    ),
     you("LINEAR_API_KEY", "the key for Linear, which `ao` does not support yet"),
     you("ANTHROPIC_API_KEY", "passed to agents that use Anthropic's models"),
     you("OPENAI_API_KEY", "passed to agents that use OpenAI's models"),

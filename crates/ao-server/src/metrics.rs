@@ -69,12 +69,7 @@ impl Default for Metrics {
             messages: added(r, "messages", "Messages of the sessions in memory", Family::default()),
             seq: added(r, "event_seq", "The place of the last event in the log", Level::default()),
             viewers: Open(added(r, "event_viewers", "Streams of events that are open", Gauge::default())),
-            terminals: Open(added(
-                r,
-                "terminal_viewers",
-                "Open views of terminals",
-                Gauge::default(),
-            )),
+            terminals: Open(added(r, "terminal_viewers", "Open views of terminals", Gauge::default())),
             registry,
         }
     }

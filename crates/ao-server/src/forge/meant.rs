@@ -13,7 +13,7 @@ use ao_ports::{PullFilter, PullFilterState, TrackerError};
 
 use super::{among, projects};
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::problem::{Failure, forbidden};
 use crate::resolve::handle;
 

@@ -14,7 +14,7 @@ use ao_ports::{PullDetail, Scm, ScmError, ServiceError};
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
 pub(crate) use self::thread::{answer_place, thread_meant};
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::problem::{Failure, forbidden};
 
 /// Returns the author of the caller's comments. Those of a reviewer count like those of a bot, so that the reviewed

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Asked, Call, Given, Part, Within};
 use crate::forge::{allow, among, invalid, owner, project, projects, pull_meant, see};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};

@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 
 use super::pulls::labels;
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Asked, Call, Given, IssueCall, IssueName, Within};
 use crate::forge::{allow, among, author, issue_key, not_empty, project, projects};
 use crate::problem::{CodedReply, Failure, Reply};

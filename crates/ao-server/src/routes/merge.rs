@@ -19,7 +19,7 @@ use axum::Json;
 
 use super::pulls::{is_over, told};
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Given, PullCall, PullName, Within, find};
 use crate::forge::{allow, can_merge, invalid, owner, see};
 use crate::problem::{Failure, Reply, forbidden, stopping};

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use super::merge::owned_by_another;
 use super::pulls::told;
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Call, Given, find};
 use crate::forge::{allow, author, invalid, project, see};
 use crate::problem::{CodedReply, Failure, forbidden};

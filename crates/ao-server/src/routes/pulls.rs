@@ -16,7 +16,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Asked, Call, Given, Part, PullCall, PullName, Within, find_among};
 use crate::forge::{allow, among, detail, not_empty, owner, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};

@@ -7,7 +7,7 @@ use ao_engine::AskError;
 use axum::Json;
 
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Asked, Call, Given, PullCall, PullName, Within};
 use crate::forge::{allow, can_merge, invalid, projects, pull_meant, see};
 use crate::problem::{Failure, Reply};

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, AgentAct};
+use crate::auth::{AgentAct, Caller};
 use crate::extract::{Asked, Call, Given, SessionCall, SessionName};
 use crate::problem::{CodedReply, Failure, Reply, forbidden};
 use crate::to_api::{self, same_name};
@@ -59,7 +59,8 @@ pub(super) async fn list(Call { app, caller }: Call, Asked(which): Asked<Which>)
         let meant = |project: &ProjectId| which.project.as_deref().is_none_or(|id| project.as_str() == id);
         // A filter by state is about sessions.
         let loose = view.without_session().filter(|_| which.state.is_none());
-        let loose = loose.filter(|pull| meant(&pull.id.project) && caller.may(AgentAct::Read(&pull.id.project)));
+        let loose =
+            loose.filter(|pull| meant(&pull.id.project) && caller.may(AgentAct::Read(&pull.id.project)));
         let pulls = loose.map(|pull| to_api::pull_work(state, &view, pull)).collect();
         Sessions { sessions: chosen, pulls, seq }
     });

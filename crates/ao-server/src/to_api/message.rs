@@ -74,7 +74,10 @@ fn why_waits(state: &State, session: &Session, interrupt: bool, now: Timestamp) 
         Err(MessageWait::Limited) => "the provider's limit is in force".into(),
         Err(MessageWait::Unknown) => "nothing is known of the agent".into(),
         Err(MessageWait::PersonTyping { until }) => {
-            format!("a person is typing in the terminal; it waits for {} s more", until.since(now).as_secs().max(1))
+            format!(
+                "a person is typing in the terminal; it waits for {} s more",
+                until.since(now).as_secs().max(1)
+            )
         }
     }
 }

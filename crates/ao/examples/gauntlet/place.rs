@@ -77,7 +77,8 @@ const HELPERS: [(&str, &str); 7] = [
     ),
     (
         // Moves main and its checkout at once, or not at all: nothing of it is ever in the way of a merge. `git merge` reads
-        // the index before it locks it, so two of them at once can undo each other's index; `git read-tree` locks first.
+        // the index before it locks it, so two of them at once can undo each other's index; `git read-tree` locks first. The
+        // reflog then reads as after `git merge`, by which the daemon knows a person's work.
         "by-hand.sh",
         "set -e\ntip=$(git rev-parse main)\nexport GIT_INDEX_FILE=\"$(git rev-parse --git-dir)/by-hand\"\n\
          git read-tree $tip\n\
@@ -85,7 +86,7 @@ const HELPERS: [(&str, &str); 7] = [
          git update-index --cacheinfo 100644,$blob,list.txt\n\
          commit=$(git commit-tree -p $tip -m \"By hand $1\" $(git write-tree))\n\
          rm \"$GIT_INDEX_FILE\"\nunset GIT_INDEX_FILE\ngit read-tree -m -u $tip $commit\n\
-         git update-ref HEAD $commit $tip || { git read-tree -m -u $commit $tip; exit 1; }\n",
+         git update-ref -m \"merge by hand: Fast-forward\" HEAD $commit $tip || { git read-tree -m -u $commit $tip; exit 1; }\n",
     ),
     (
         "finish.sh",
