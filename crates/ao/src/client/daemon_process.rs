@@ -30,7 +30,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::cli::context::{Context, outside_of_agents};
 use crate::error::{CommandError, FailureKind};
-use crate::service::manager;
+use crate::service::{ALLOCATOR_SETTINGS, manager};
 
 /// Time for an old daemon to exit before a new one takes its place.
 const GOES: Duration = Duration::from_secs(20);
@@ -282,6 +282,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL", "AO_JOB"] {
         command.env_remove(name);
     }
+    command.envs(ALLOCATOR_SETTINGS);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);
     // The daemon and its agents must not inherit the files that our shell has open.
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;

@@ -19,5 +19,10 @@ pub struct ServiceDefinition {
     pub path: String,
 }
 
+/// Variables that make the allocator of glibc return memory. By default it keeps what a thread needed at its busiest, for each
+/// thread apart, and a daemon mostly rests.
+pub(crate) const ALLOCATOR_SETTINGS: [(&str, &str); 2] =
+    [("MALLOC_ARENA_MAX", "1"), ("MALLOC_TRIM_THRESHOLD_", "131072")];
+
 /// The first line of our files, by which they are recognised.
 pub(crate) const MARK: &str = "Written by `ao service install`";

@@ -1,6 +1,6 @@
 //! A unit for systemd's user manager.
 
-use super::{MARK, ServiceDefinition};
+use super::{ALLOCATOR_SETTINGS, MARK, ServiceDefinition};
 
 /// The name of the unit.
 pub const UNIT: &str = "ao.service";
@@ -22,6 +22,7 @@ Description=ao, which runs AI coding agents and keeps track of them
 Type=exec
 ExecStart={program} daemon --data-dir {data_dir}
 Environment={path}
+Environment={allocator}
 # Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
 EnvironmentFile=-%E/ao/environment
 Restart=on-failure
@@ -38,6 +39,7 @@ WantedBy=default.target
         program = word(program.as_str()).replace('$', "$$"),
         data_dir = word(data_dir.as_str()).replace('$', "$$"),
         path = word(&format!("PATH={path}")),
+        allocator = ALLOCATOR_SETTINGS.map(|(name, value)| format!("{name}={value}")).join(" "),
     )
 }
 
@@ -69,6 +71,7 @@ mod tests {
         Type=exec
         ExecStart="/srv/me/.cargo/bin/ao" daemon --data-dir "/srv/me/.local/share/ao"
         Environment="PATH=/srv/me/.npm/bin:/usr/bin:/bin"
+        Environment=MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
         # Tokens for the daemon, one NAME=value per line. Only you should be able to read that file.
         EnvironmentFile=-%E/ao/environment
         Restart=on-failure
