@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
-use crate::process::{cargo, shown, success_if};
+use crate::process::{cargo, shown, success_if, target};
 
 /// Run the benchmarks and compare them with their budgets.
 #[derive(Debug, clap::Args)]
@@ -43,14 +43,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let targets: String = chosen.iter().map(|bench| format!(" --bench {bench}")).collect();
         let built = cargo(&format!("bench --workspace{profile}{targets} --no-run")).status()?;
         ensure!(built.success(), "the benches do not build");
+        if profile == PROGRAM.1 {
+            let built = cargo(&format!("build --workspace{profile} --bin scripted-agent")).status()?;
+            ensure!(built.success(), "the agent of the benches does not build");
+        }
+        // Start and memory depend on how the program is linked, so the one that users get is measured.
+        if profile == PROGRAM.1 || chosen.contains(&"shim") {
+            let built = cargo("build --release --package ao").status()?;
+            ensure!(built.success(), "the program does not build");
+        }
         for bench in chosen {
             say!("\n── {bench} ──");
-            // It measures the size of the program itself in memory, so of the one that users get.
-            if bench == "shim" {
-                let built = cargo("build --release --package ao").status()?;
-                ensure!(built.success(), "the program does not build");
-            }
             let mut command = cargo(&format!("bench --workspace{profile} --bench {bench}"));
+            command.env("AO_RELEASED", target().join("release/ao"));
             say!("$ {}", shown(&command));
             results.push((bench, command.status()?.success()));
         }

@@ -1,8 +1,8 @@
 //! The cost of a shim: in memory, in speed, and at the start of a process.
 //!
 //! `cargo bench -p ao-runtime` prints a table and fails if a limit is passed. Both sides of a comparison run in turns and
-//! are compared by their medians, so that a noisy machine disturbs both alike. The memory is that of `ao` itself, if it was
-//! built (`cargo build --release -p ao`), as its size is what counts.
+//! are compared by their medians, so that a noisy machine disturbs both alike. The memory is that of the released `ao`, which
+//! `cargo xtask bench` names, as its size is what counts.
 
 #![expect(clippy::print_stdout, reason = "the table is the output of this program")]
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -48,9 +48,9 @@ fn row(what: &str, limit: f64, measured: f64, told: &str) -> bool {
 /// The pages of the program itself count as private while no other process has them, and the kernel maps more or fewer of
 /// them around each one that is needed. So it is measured beside a few others, as in any fleet.
 async fn memory() -> bool {
-    let (shim, name) = match sibling("ao") {
-        Some(program) => (Shim { program, args: vec!["shim".into()] }, "ao"),
-        None => (own_shim(), "ao-shim, as ao was not built"),
+    let (shim, name) = match std::env::var_os("AO_RELEASED") {
+        Some(program) => (Shim { program: program.into(), args: vec!["shim".into()] }, "ao"),
+        None => (own_shim(), "ao-shim, as AO_RELEASED is not set"),
     };
     let mut fleet = Vec::new();
     let mut private = Vec::new();
@@ -176,11 +176,6 @@ fn own_shim() -> Shim {
 }
 
 /// A program that was built beside the shim of this crate.
-fn sibling(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_BIN_EXE_ao-shim")).with_file_name(name);
-    path.exists().then_some(path)
-}
-
 struct BenchRuntime {
     dir: TempDir,
     session: SessionId,

@@ -48,12 +48,12 @@ fn version() -> bool {
 fn status() -> bool {
     let yard = Yard::new();
     yard.start();
-    let issues: Vec<String> = (1..=100).map(|issue| issue.to_string()).collect();
+    let issues = yard.issues(100);
     let mut args = vec!["batch-spawn", "--agent", "quick"];
     args.extend(issues.iter().map(String::as_str));
     yard.ao(&args);
     yard.until("all have run", |sessions| {
-        sessions.len() == 100 && sessions.iter().all(|session| session["status"]["state"] == "exited")
+        sessions.len() == 100 && sessions.iter().all(|session| session["status"]["state"] == "idle")
     });
     let (ours, bare) = in_turns(200, || yard.ao(&["status", "--json"]), || yard.ao(&["--version"]));
     row(
@@ -84,7 +84,7 @@ fn start() -> bool {
 fn memory() -> bool {
     let yard = Yard::new();
     yard.start();
-    let issues: Vec<String> = (1..=30).map(|issue| issue.to_string()).collect();
+    let issues = yard.issues(30);
     let mut args = vec!["batch-spawn"];
     args.extend(issues.iter().map(String::as_str));
     yard.ao(&args);
@@ -182,7 +182,7 @@ fn fleet() -> bool {
     const WATCHED: Duration = Duration::from_secs(65);
     let yard = Yard::new();
     yard.start();
-    let issues: Vec<String> = (1..=AGENTS).map(|issue| issue.to_string()).collect();
+    let issues = yard.issues(AGENTS);
     for some in issues.chunks(50) {
         let mut args = vec!["batch-spawn"];
         args.extend(some.iter().map(String::as_str));

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ao_testkit::scripted;
@@ -14,7 +15,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) const AO: &str = env!("CARGO_BIN_EXE_ao");
+/// The program that is measured: the released one, which `cargo xtask bench` names, or else the one of this profile.
+pub(crate) static AO: LazyLock<String> =
+    LazyLock::new(|| std::env::var("AO_RELEASED").unwrap_or_else(|_| env!("CARGO_BIN_EXE_ao").to_owned()));
 
 pub(crate) struct Yard {
     dir: TempDir,
@@ -42,7 +45,7 @@ impl Yard {
         let mut manifest: Value = serde_json::from_str(scripted::MANIFEST).unwrap();
         manifest["program"] = scripted::program().display().to_string().into();
         manifest["env"] =
-            json!({ "SCRIPTED_HOME": yard.path("agents"), "SCRIPTED_HOOK": format!("{AO} hook") });
+            json!({ "SCRIPTED_HOME": yard.path("agents"), "SCRIPTED_HOOK": format!("{} hook", *AO) });
         let config = json!({
             "defaults": { "runtime": "process", "agent": "scripted", "tracker": "local", "notifiers": [] },
             "projects": { "app": project },
@@ -65,7 +68,15 @@ impl Yard {
     }
 
     pub(crate) fn ao(&self, args: &[&str]) -> String {
-        self.run(Command::new(AO).args(args))
+        self.run(Command::new(&*AO).args(args))
+    }
+
+    /// Adds issues to the tracker, and returns their numbers.
+    pub(crate) fn issues(&self, count: usize) -> Vec<String> {
+        for issue in 1..=count {
+            self.ao(&["issue", "add", &format!("Issue {issue}")]);
+        }
+        (1..=count).map(|issue| issue.to_string()).collect()
     }
 
     pub(crate) fn run(&self, command: &mut Command) -> String {
