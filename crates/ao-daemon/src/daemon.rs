@@ -14,7 +14,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -418,17 +417,7 @@ async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
     }
 }
 
-impl fmt::Debug for Daemon {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Daemon").field("store", &self.store).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for DaemonOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DaemonOptions").field("data_dir", &self.data_dir).finish_non_exhaustive()
-    }
-}
+debug_by!(Daemon: store, DaemonOptions: data_dir);
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,17 @@
 //!                          └──► trackers and forges ──► Input
 //! ```
 
+/// Shows a type by the one field that identifies it.
+macro_rules! debug_by {
+    ($($type:ty: $field:ident),+) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).field(stringify!($field), &self.$field).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
 mod adapters;
 pub mod channels;
 pub mod chores;

@@ -412,15 +412,4 @@ impl fmt::Debug for AdapterMaker {
     }
 }
 
-/// Shows a type by the one field that identifies it.
-macro_rules! debug_by {
-    ($($type:ty: $field:ident),+) => {$(
-        impl fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($type)).field(stringify!($field), &self.$field).finish_non_exhaustive()
-            }
-        }
-    )+};
-}
-
 debug_by!(HostDeps: data_dir, ForgeDeps: queues, ProjectDeps: project, ChannelDeps<'_>: name, OpenChannel: target);

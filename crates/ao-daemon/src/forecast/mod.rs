@@ -224,11 +224,7 @@ fn at_work(state: &State) -> BTreeSet<SessionId> {
     works.map(|session| session.id).collect()
 }
 
-impl std::fmt::Debug for ProjectForecasts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProjectForecasts").field("folder", &self.folder).finish_non_exhaustive()
-    }
-}
+debug_by!(ProjectForecasts: folder);
 
 #[cfg(test)]
 mod tests {

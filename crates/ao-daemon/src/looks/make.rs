@@ -1,6 +1,5 @@
 //! Makes the forge and the tracker of a project from its configuration.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,8 +146,4 @@ impl Witness for AtWork {
     }
 }
 
-impl fmt::Debug for AtWork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AtWork").field("project", &self.project).finish_non_exhaustive()
-    }
-}
+debug_by!(AtWork: project);

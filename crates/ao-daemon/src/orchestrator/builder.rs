@@ -1,7 +1,6 @@
 //! Putting an orchestrator together.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -144,8 +143,4 @@ fn absolute(path: &Utf8Path) -> Utf8PathBuf {
         .unwrap_or_else(|| path.to_owned())
 }
 
-impl fmt::Debug for OrchestratorBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OrchestratorBuilder").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+debug_by!(OrchestratorBuilder: options);

@@ -20,7 +20,6 @@ mod session;
 mod tasks;
 mod workspace;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ao_core::ProjectId;
@@ -133,8 +132,4 @@ impl Orchestrator {
     }
 }
 
-impl fmt::Debug for Orchestrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Orchestrator").field("daemon", &self.daemon).finish_non_exhaustive()
-    }
-}
+debug_by!(Orchestrator: daemon);

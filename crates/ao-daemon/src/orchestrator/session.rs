@@ -351,8 +351,4 @@ impl fmt::Debug for SessionHandle {
     }
 }
 
-impl fmt::Debug for SessionSpawn<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionSpawn").field("task", &self.task).finish_non_exhaustive()
-    }
-}
+debug_by!(SessionSpawn<'_>: task);
