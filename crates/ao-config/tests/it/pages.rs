@@ -106,7 +106,9 @@ fn every_variable_in_the_code_is_in_the_list() {
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir_utf8().unwrap() {
             let path = entry.unwrap().into_path();
-            if path.is_dir() && !matches!(path.file_name(), Some("tests" | "benches" | "target" | "ao-testkit")) {
+            if path.is_dir()
+                && !matches!(path.file_name(), Some("tests" | "benches" | "target" | "ao-testkit"))
+            {
                 folders.push(path);
             } else if path.extension() == Some("rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
