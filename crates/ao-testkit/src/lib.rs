@@ -15,7 +15,8 @@
 //! world to the byte.
 //!
 //! Beside that world are [`contract`], the promises of the ports, run against the adapters that ship, and
-//! [`installation`], the real program in a home of its own.
+//! [`installation`], the real program in a home of its own. The feature `standin` adds `standin`, a stand-in for the
+//! model APIs.
 
 pub mod contract;
 mod failing_reads;
@@ -31,6 +32,8 @@ pub mod scripted;
 mod sim;
 mod sim_log;
 mod simulate;
+#[cfg(feature = "standin")]
+pub mod standin;
 mod static_forge;
 mod terminal_user;
 mod trace;
