@@ -6,6 +6,7 @@
 #[macro_use]
 mod say;
 
+mod agents;
 mod api_fuzz;
 mod bench;
 mod demo;
@@ -38,6 +39,7 @@ enum Command {
     Simulate(simulate::Args),
     Gauntlet(gauntlet::Args),
     Soak(soak::Args),
+    Agents(agents::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     ApiFuzz(api_fuzz::Args),
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Gauntlet(args) => gauntlet::run(&args),
         Command::Soak(args) => soak::run(&args),
+        Command::Agents(args) => agents::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::ApiFuzz(args) => api_fuzz::run(&args),

@@ -49,6 +49,12 @@ pub(crate) const FISH: NeededTool = apt("fish", "fish");
 pub(crate) const SETPRIV: NeededTool = apt("setpriv", "util-linux");
 /// Checks the service's unit.
 pub(crate) const SYSTEMD: NeededTool = apt("systemd-analyze", "systemd");
+/// Installs the real agents, for their tests.
+pub(crate) const NPM: NeededTool = apt("npm", "npm");
+/// The box that the real agents run in.
+pub(crate) const UNSHARE: NeededTool = apt("unshare", "util-linux");
+pub(crate) const MOUNT: NeededTool = apt("mount", "mount");
+pub(crate) const IP: NeededTool = apt("ip", "iproute2");
 /// SQLite is built from its C source.
 pub(crate) const CC: NeededTool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.

@@ -16,8 +16,10 @@
 //!
 //! Beside that world are [`contract`], the promises of the ports, run against the adapters that ship, and
 //! [`installation`], the real program in a home of its own. The feature `standin` adds `standin`, a stand-in for the
-//! model APIs.
+//! model APIs, and `agents`, the real agent programs in a box with it.
 
+#[cfg(feature = "standin")]
+pub mod agents;
 pub mod contract;
 mod failing_reads;
 mod fakes;
