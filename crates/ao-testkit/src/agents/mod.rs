@@ -35,10 +35,12 @@ mod agent_box;
 mod catalog;
 mod install;
 mod namespace;
+mod record;
 mod smoke;
 
 pub use agent_box::{AgentBox, AgentRun};
 pub use catalog::{RealAgent, all, find};
 pub use install::{InstallError, cache, install, is_installed, required};
 pub use namespace::obstacle;
+pub use record::record;
 pub use smoke::{SmokeExchange, smoke};

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ao_testkit::agents::{self, AgentBox, InstallError, RealAgent};
 
-const USAGE: &str = "usage: cargo xtask agents [NAME…] [--all] [--install | --list | --check | --run -- CMD…]
+const USAGE: &str = "usage: cargo xtask agents [NAME…] [--all] [--install | --list | --check | --record | --run -- CMD…]
 
 Installs pinned versions of the real agents into a cache, and runs one turn of each against a stand-in for the model
 APIs. They run in a box: unprivileged, with a loopback device only, an empty environment, a home of its own, dummy
@@ -18,6 +19,7 @@ keys. It needs npm and root.
   --install       install them and stop
   --list          list the agents and stop
   --check         check that a box can be made and stop
+  --record        record the protocols of claude-code, codex, opencode, gemini and qwen for the tests of the drivers
   --run -- CMD…   run a command in a box (`ao_testkit::standin` lists the tags that the stand-in understands)
 
 Exits with 3 if this machine cannot install or run them.
@@ -46,6 +48,7 @@ enum AgentsTask {
     Install,
     List,
     Check,
+    Record,
     Run(Vec<String>),
 }
 
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
     let result = match task {
         AgentsTask::Install | AgentsTask::List | AgentsTask::Check => Ok(ExitCode::SUCCESS),
         AgentsTask::Smoke => Ok(smoke_each(&chosen)),
+        AgentsTask::Record => record_each(&chosen),
         AgentsTask::Run(command) => run(&chosen, &command),
     };
     result.unwrap_or_else(|err| {
@@ -92,6 +96,7 @@ fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
             "--install" => task = AgentsTask::Install,
             "--list" => task = AgentsTask::List,
             "--check" => task = AgentsTask::Check,
+            "--record" => task = AgentsTask::Record,
             "--run" => {
                 let rest: Vec<String> = args.by_ref().collect();
                 let command = rest.strip_prefix(&["--".to_owned()]).unwrap_or(&rest).to_vec();
@@ -158,6 +163,19 @@ fn smoke_each(chosen: &[&RealAgent]) -> ExitCode {
         }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn record_each(chosen: &[&RealAgent]) -> io::Result<ExitCode> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("it lies in crates/");
+    let mut failed = false;
+    for agent in chosen {
+        let folder = crates.join("ao-agent/tests/fixtures/protocol").join(agent.name);
+        for line in agents::record(agent, &folder)? {
+            failed |= line.contains("not recorded");
+            out!("{line}");
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn run(chosen: &[&RealAgent], command: &[String]) -> io::Result<ExitCode> {
