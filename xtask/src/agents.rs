@@ -20,6 +20,9 @@ pub(crate) struct Args {
 /// The programs that make a box.
 pub(crate) const BOX: [NeededTool; 4] = [tools::UNSHARE, tools::MOUNT, tools::IP, tools::GIT];
 
+/// The exit code of the program on a machine that cannot install or run the agents.
+pub(crate) const UNAVAILABLE: i32 = 3;
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     tools::ensure(&[tools::CC])?;
     if !args.args.iter().any(|arg| arg == "--list" || arg == "--help" || arg == "-h") {

@@ -33,7 +33,7 @@ enum StepVerdict {
     Passed,
     Failed,
     /// Not run, for this reason. The reason is in the table, so that it never looks like a pass.
-    Skipped(&'static str),
+    Skipped(String),
 }
 
 /// The result of a step.
@@ -107,7 +107,7 @@ impl StepOutcome {
         StepOutcome::new(false, lines)
     }
 
-    fn skipped(reason: &'static str) -> StepOutcome {
-        StepOutcome { verdict: StepVerdict::Skipped(reason), ..StepOutcome::new(true, Vec::new()) }
+    fn skipped(reason: impl Into<String>) -> StepOutcome {
+        StepOutcome { verdict: StepVerdict::Skipped(reason.into()), ..StepOutcome::new(true, Vec::new()) }
     }
 }

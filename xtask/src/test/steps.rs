@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::{StepOutcome, TestCount};
 use crate::process::{FinishedProcess, bounded, cargo, watch};
 use crate::tools::{self, NeededTool};
-use crate::{simulate, tidy};
+use crate::{agents, simulate, tidy};
 
 /// A step of the test run.
 pub(super) struct TestStep {
@@ -83,6 +83,13 @@ pub(super) const STEPS: &[TestStep] = &[
         ],
         needs_build: true,
         run: nextest,
+    },
+    TestStep {
+        name: "agents",
+        about: "the real agents against a stand-in for the model APIs",
+        needs: &[tools::NEXTEST, tools::CC, tools::GIT],
+        needs_build: true,
+        run: agents,
     },
     TestStep {
         name: "doctest",
@@ -183,6 +190,38 @@ fn nextest() -> Result<StepOutcome> {
     }
     let outcome = tests("--workspace -E not(test(/as_root_/))")?;
     Ok(StepOutcome { note: "without the tests that need root".to_owned(), ..outcome })
+}
+
+/// Installs the real agents and runs the tests that need them. A machine without npm, its registry or the right to make
+/// namespaces cannot, which is no failure of the code.
+fn agents() -> Result<StepOutcome> {
+    // Like the build of the step before, which includes the programs of the testkit.
+    let built = watch(cargo("nextest run --workspace --no-run"))?;
+    if !built.status.success() {
+        return Ok(StepOutcome { broken_build: true, ..outcome(built) });
+    }
+    // The cheap check goes first, since npm is large.
+    for (needed, task) in [(&agents::BOX[..], "--check"), (&[tools::NPM][..], "--install")] {
+        if let Err(err) = tools::ensure(needed) {
+            say!("{err:#}\nthe real agents were not tested");
+            return Ok(StepOutcome::skipped(format!("real agents: {}", first_line(&err.to_string()))));
+        }
+        let mut program = agents::program();
+        program.arg(task);
+        let ready = watch(program)?;
+        if ready.status.code() == Some(agents::UNAVAILABLE) {
+            say!("the real agents were not tested");
+            return Ok(StepOutcome::skipped(ready.lines.last().map_or("not available", String::as_str)));
+        }
+        if !ready.status.success() {
+            return Ok(outcome(ready));
+        }
+    }
+    tests("--workspace --ignore-default-filter -E test(/^real_agents::/)")
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn otlp() -> Result<StepOutcome> {

@@ -3,4 +3,6 @@
 mod agent_contract;
 mod port_contracts;
 mod pty_contract;
+#[cfg(feature = "standin")]
+mod real_agents;
 mod scripted;
