@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ao_testkit::agents::{self, AgentBox, InstallError, RealAgent};
 
-const USAGE: &str = "usage: cargo xtask agents [NAME…] [--all] [--install | --list | --check | --record | --run -- CMD…]
+const USAGE: &str = "usage: cargo xtask agents [NAME…] [--all] [--install | --list | --check | --record | [--program FILE] --run -- CMD…]
 
 Installs pinned versions of the real agents into a cache, and runs one turn of each against a stand-in for the model
 APIs. They run in a box: unprivileged, with a loopback device only, an empty environment, a home of its own, dummy
@@ -21,6 +21,7 @@ keys. It needs npm and root.
   --check         check that a box can be made and stop
   --record        record the protocols of claude-code, codex, opencode, gemini and qwen for the tests of the drivers
   --run -- CMD…   run a command in a box (`ao_testkit::standin` lists the tags that the stand-in understands)
+  --program FILE  with `--run`: also show this program in the box, such as target/debug/ao
 
 Exits with 3 if this machine cannot install or run them.
 AO_AGENTS_CACHE names the folder of the cache [default: agents in the target folder].";
@@ -49,7 +50,7 @@ enum AgentsTask {
     List,
     Check,
     Record,
-    Run(Vec<String>),
+    Run { programs: Vec<PathBuf>, command: Vec<String> },
 }
 
 fn main() -> ExitCode {
@@ -79,7 +80,7 @@ fn main() -> ExitCode {
         AgentsTask::Install | AgentsTask::List | AgentsTask::Check => Ok(ExitCode::SUCCESS),
         AgentsTask::Smoke => Ok(smoke_each(&chosen)),
         AgentsTask::Record => record_each(&chosen),
-        AgentsTask::Run(command) => run(&chosen, &command),
+        AgentsTask::Run { programs, command } => run(&chosen, &programs, &command),
     };
     result.unwrap_or_else(|err| {
         eprintln!("error: {err}");
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
 
 fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
     let (mut named, mut all, mut task) = (Vec::new(), false, AgentsTask::Smoke);
+    let mut programs = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -97,13 +99,17 @@ fn arguments() -> Result<(Vec<&'static RealAgent>, AgentsTask), String> {
             "--list" => task = AgentsTask::List,
             "--check" => task = AgentsTask::Check,
             "--record" => task = AgentsTask::Record,
+            "--program" => {
+                let file = args.next().ok_or("--program needs a file")?;
+                programs.push(std::path::absolute(file).map_err(|err| err.to_string())?);
+            }
             "--run" => {
                 let rest: Vec<String> = args.by_ref().collect();
                 let command = rest.strip_prefix(&["--".to_owned()]).unwrap_or(&rest).to_vec();
                 if command.is_empty() {
                     return Err("--run needs a command".into());
                 }
-                task = AgentsTask::Run(command);
+                task = AgentsTask::Run { programs: std::mem::take(&mut programs), command };
             }
             "--help" | "-h" => {
                 out!("{USAGE}");
@@ -178,8 +184,9 @@ fn record_each(chosen: &[&RealAgent]) -> io::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn run(chosen: &[&RealAgent], command: &[String]) -> io::Result<ExitCode> {
-    let agent_box = AgentBox::open(chosen)?;
+fn run(chosen: &[&RealAgent], programs: &[PathBuf], command: &[String]) -> io::Result<ExitCode> {
+    let programs: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
+    let agent_box = AgentBox::open_with(chosen, &programs)?;
     eprintln!("stand-in at {}, home {}", agent_box.url(), agent_box.path("home").display());
     let status = agent_box.command(&command[0], &command[1..]).status()?;
     for request in agent_box.requests()? {
