@@ -58,6 +58,7 @@ mod power;
 mod questions;
 mod quick_start;
 mod reactions;
+mod real_agents;
 mod real_issues;
 mod reference;
 mod repository;
