@@ -19,6 +19,7 @@ use super::base::{DriverBase, failed};
 use super::drivers::lines::LinesDriver;
 use super::drivers::one_turn::OneTurnDriver;
 use super::drivers::output::OutputReader;
+use super::drivers::protocol::{ProtocolDriver, ProtocolLaunch};
 use super::drivers::terminal::TerminalDriver;
 use super::drivers::terminal::patterns::{PatternError, ScreenPatterns};
 use super::drivers::{AgentDriver, ProcessLook};
@@ -60,6 +61,8 @@ pub enum OptionsError {
     NoInput { name: String },
     #[error("nothing would prove that `{name}` takes a message; give it hooks, or a pattern for its `draft`")]
     NoProof { name: String },
+    #[error("`{name}` gets its messages by its `protocol`; leave `prompt` out, or `protocol`")]
+    TwoWays { name: String },
 }
 
 /// Any program as an agent: prepares its launches, and leaves the rest to the driver for the way in which it is spoken to.
@@ -87,9 +90,11 @@ impl CommandAgent {
             state: ground.state,
             processes: Mutex::default(),
         });
-        let driver: Box<dyn AgentDriver> = match (base.options.prompt, base.options.io()) {
-            (Prompt::Lines, _) => Box::new(LinesDriver::new(base.clone())),
-            (_, ProcessIo::Terminal) => Box::new(TerminalDriver::new(base.clone(), patterns)),
+        let options = &base.options;
+        let driver: Box<dyn AgentDriver> = match (options.prompt, options.protocol, options.io()) {
+            (_, Some(_), _) => Box::new(ProtocolDriver::new(base.clone())),
+            (Prompt::Lines, None, _) => Box::new(LinesDriver::new(base.clone())),
+            (_, None, ProcessIo::Terminal) => Box::new(TerminalDriver::new(base.clone(), patterns)),
             _ => Box::new(OneTurnDriver::new(base.clone())),
         };
         let (environment, places) = (ground.environment, ground.places);
@@ -114,6 +119,9 @@ impl Options {
         let name = || self.name.clone();
         if self.prompt == Prompt::Typed && self.io() != ProcessIo::Terminal {
             return Err(OptionsError::NoTerminal { name: name() });
+        }
+        if self.prompt != Prompt::Lines && self.protocol.is_some() {
+            return Err(OptionsError::TwoWays { name: name() });
         }
         if self.prompt == Prompt::Lines && self.io() == ProcessIo::Output {
             return Err(OptionsError::NoInput { name: name() });
@@ -153,6 +161,18 @@ impl Agent for CommandAgent {
         let elsewhere = AgentPlaces { ao: "ao".to_owned(), check_logs: plan.path.clone() };
         let places = if abilities.shares_files { &self.places } else { &elsewhere };
         let mut prepared = launch::prepare(&self.base.options, places, abilities, plan)?;
+        if let (LaunchPreparation::Run { .. }, Some(kind)) = (&prepared, self.base.options.protocol) {
+            let launch = ProtocolLaunch {
+                kind,
+                path: plan.path.clone(),
+                conversation: plan.conversation.clone(),
+                resume: plan.resume,
+                model: plan.agent.model.clone(),
+                settings: self.base.options.opening(&plan.agent),
+            };
+            let agent_process = self.base.agent_process(session, attempt);
+            agent_process.memory().await.and_then(|mut memory| memory.open_with(launch)).map_err(failed)?;
+        }
         if let LaunchPreparation::Run { command, .. } = &mut prepared
             && abilities.shares_files
         {

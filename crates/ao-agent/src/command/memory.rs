@@ -13,6 +13,8 @@ use ao_core::{AskId, Attempt, SessionId, Timestamp};
 use ao_ports::Cancelled;
 use serde::{Deserialize, Serialize};
 
+use super::drivers::protocol::ProtocolLaunch;
+
 /// The actions on one process.
 #[derive(Debug, Default)]
 pub(super) struct TypedMemory {
@@ -28,6 +30,8 @@ pub(super) struct TypedMemory {
     settled: bool,
     /// The text it was started with, and when.
     launched: Option<(String, Timestamp)>,
+    /// The launch of a process that is spoken to by the protocol of its maker.
+    opened: Option<ProtocolLaunch>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,6 +53,8 @@ enum MemoryLine {
     Settled {},
     /// The process was started with this text.
     Launched { with: String, at: Timestamp },
+    /// The process is started to be spoken to by the protocol of its maker.
+    Opened(ProtocolLaunch),
 }
 
 impl TypedMemory {
@@ -98,6 +104,19 @@ impl TypedMemory {
             return Ok(());
         }
         self.note(MemoryLine::Launched { with: with.to_owned(), at })
+    }
+
+    /// Returns the launch that its protocol begins with.
+    pub(super) fn opened(&self) -> Option<&ProtocolLaunch> {
+        self.opened.as_ref()
+    }
+
+    pub(super) fn open_with(&mut self, launch: ProtocolLaunch) -> io::Result<()> {
+        match self.opened {
+            // If it is repeated, the first time still counts.
+            Some(_) => Ok(()),
+            None => self.note(MemoryLine::Opened(launch)),
+        }
     }
 
     pub(super) fn paste(&mut self, delivery: u32, at: Timestamp) -> io::Result<()> {
@@ -155,6 +174,7 @@ impl TypedMemory {
             }
             MemoryLine::Settled {} => self.settled = true,
             MemoryLine::Launched { with, at } => self.launched = Some((with, at)),
+            MemoryLine::Opened(launch) => self.opened = Some(launch),
         }
     }
 }

@@ -17,6 +17,7 @@ mod options;
 mod places;
 
 pub use agent::{CommandAgent, Ground, OptionsError};
+pub use drivers::protocol::ProtocolKind;
 pub use drivers::terminal::patterns::PatternError;
 pub use options::{AgentSettings, Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
 pub use places::AgentPlaces;

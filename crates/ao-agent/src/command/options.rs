@@ -7,7 +7,9 @@ use ao_core::session::AgentChoice;
 use ao_ports::{ProcessIo, RuntimeAbilities};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::drivers::protocol::ProtocolKind;
 use crate::turn::TurnFormat;
 
 /// Describes a program as an agent. Users write it under `tools:`, so the comments here are their reference: the schema of the
@@ -46,6 +48,12 @@ pub struct Options {
     pub pass: Vec<String>,
     /// How it gets its task.
     pub prompt: Prompt,
+    /// The protocol by which it is spoken to: `claude`, `codex` or `acp`. It then stays between its turns, asks for permissions,
+    /// can be interrupted and reports what it uses.
+    pub protocol: Option<ProtocolKind>,
+    /// What is sent with the opening request of the protocol, by the words of `agentConfig.permissions`: the parameters of
+    /// `thread/start` for `codex`, `mode` for `acp`.
+    pub opening: BTreeMap<String, Value>,
     /// Arguments that choose a model, with `{model}` for its name. Like those of `effort` and `permissions`, they come in the place of an
     /// argument that is just `{options}`, or first.
     pub model: Vec<String>,
@@ -227,6 +235,12 @@ impl Options {
         [model, effort, permissions.collect(), choice.args.clone()].concat()
     }
 
+    /// Returns what is sent with the opening request of its protocol.
+    pub(super) fn opening(&self, choice: &AgentChoice) -> Value {
+        let permissions = choice.permissions.as_deref().unwrap_or("default");
+        self.opening.get(permissions).cloned().unwrap_or_default()
+    }
+
     /// Returns why this agent cannot be started as configured: it has no permission profile of that name, or does not
     /// support choosing a model or an effort. Ignoring such a setting would start it with other permissions than requested.
     pub fn cannot_take(&self, settings: AgentSettings<'_>) -> Option<String> {
@@ -275,6 +289,9 @@ impl Options {
                 ProcessIo::Pipes => "needs pipes for stdin and stdout",
                 ProcessIo::Output => "runs without input",
             });
+        }
+        if self.protocol.is_some() && !runtime.remembers_writes {
+            return Some("needs a runtime that writes each of its messages once");
         }
         if self.hooks && !runtime.shares_files {
             return Some("reports by hooks through a folder of this machine");

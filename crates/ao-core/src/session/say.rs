@@ -58,6 +58,11 @@ pub(super) fn proven(
     turn: String,
     text: &str,
 ) -> Vec<SessionEvent> {
+    if let Some(no) = delivery.filter(|_| text.is_empty()) {
+        // The adapter knows it by its number alone.
+        let meant = session.outbox.under_way().find(|it| it.no == no);
+        return meant.map(|it| SessionEvent::Accepted { delivery: it.no, turn }).into_iter().collect();
+    }
     let current = session.outbox.under_way().find(|delivery| is_turn_of(text, &delivery.text));
     match (current, delivery) {
         // The adapter knows which delivery it is.

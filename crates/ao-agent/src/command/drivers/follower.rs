@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnEnd};
+use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnCause, TurnEnd};
 use ao_core::ask::{Ask, AskKind, OptionKind};
 use ao_core::budget::UsageTotal;
 use ao_core::evidence::{Reading, Signal, SignalSource};
 use ao_core::input::ProcessLife;
 use ao_core::{AskId, Attempt, ConversationId, SessionId, Timestamp};
-use ao_ports::{Clock, FollowOrder, OutputPart, ProcessRef, Report, Reporter, Runtime, RuntimeError};
-
+use ao_ports::{
+    Clock, FollowOrder, OutputPart, ProcessRef, Report, Reporter, Runtime, RuntimeError, WriteOrder,
+};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::output::{OutputItem, OutputReader};
+use super::protocol::{Dialect, LineSqueezer, Opening, ProtocolWrite};
 use crate::line::{LineSplitter, ProtocolLine};
 
 /// Most bytes read at a time.
@@ -53,12 +56,21 @@ pub(in crate::command) struct OutputFollower {
     reader: Arc<OutputReader>,
     /// Locked only to look and to add, never while waiting for output: deliveries read too, and must not wait.
     read: Mutex<ReadState>,
+    /// Notified when its conversation was reported.
+    named: Notify,
 }
 
 #[derive(Default)]
 struct ReadState {
     offset: u64,
     splitter: LineSplitter,
+    /// The protocol that it speaks, if it is none of ours; and the splitter of its lines.
+    dialect: Option<Box<dyn Dialect>>,
+    squeezer: LineSqueezer,
+    /// The lines of the protocol itself that were written.
+    written: BTreeSet<u64>,
+    /// True once its conversation was reported.
+    named: bool,
     taken: BTreeMap<u32, String>,
     /// Its last claim about its state.
     claim: Option<Reading>,
@@ -135,6 +147,63 @@ impl OutputFollower {
             attempt,
             reader,
             read: Mutex::new(ReadState { attempt, ..ReadState::default() }),
+            named: Notify::new(),
+        }
+    }
+
+    /// Reads its output by this protocol from now on. Called before anything is read; later calls change nothing.
+    pub(in crate::command) fn speak(&self, dialect: impl FnOnce() -> Box<dyn Dialect>) {
+        self.read().dialect.get_or_insert_with(dialect);
+    }
+
+    /// Works with the protocol, if the process speaks one.
+    pub(in crate::command) fn with_dialect<T>(&self, with: impl FnOnce(&mut dyn Dialect) -> T) -> Option<T> {
+        let mut read = self.read();
+        read.dialect.as_mut().map(|dialect| with(&mut **dialect))
+    }
+
+    /// Returns the progress of the opening. It is not over before the conversation was reported, by which the next daemon
+    /// would find it.
+    pub(in crate::command) fn opening(&self) -> Opening {
+        let read = self.read();
+        match read.dialect.as_ref().map(|dialect| dialect.opening()) {
+            Some(Opening::Ready) if read.conversation.is_some() && !read.named => Opening::Pending,
+            Some(opening) => opening,
+            None => Opening::Ready,
+        }
+    }
+
+    /// Writes the lines that the protocol requires now.
+    pub(in crate::command) async fn write_due(
+        &self,
+        process: &ProcessRef,
+        runtime: &dyn Runtime,
+    ) -> Result<(), RuntimeError> {
+        let due: Vec<ProtocolWrite> = {
+            let read = self.read();
+            let due = read.dialect.as_ref().map(|dialect| dialect.due()).unwrap_or_default();
+            due.into_iter().filter(|write| !read.written.contains(&write.number)).collect()
+        };
+        for ProtocolWrite { number, line } in due {
+            let write = WriteOrder { process: process.clone(), number, bytes: line.into_bytes() };
+            runtime.write(&write).await?;
+            self.read().written.insert(number);
+        }
+        Ok(())
+    }
+
+    /// Reads on, at most for this time, until something changes.
+    pub(in crate::command) async fn wait(
+        &self,
+        process: &ProcessRef,
+        runtime: &dyn Runtime,
+        clock: &dyn Clock,
+        time: Duration,
+    ) -> Result<(), RuntimeError> {
+        let from = self.read().offset;
+        tokio::select! {
+            read = self.read_on(process, runtime, from, time, clock) => read.map(drop),
+            () = self.named.notified() => Ok(()),
         }
     }
 
@@ -167,6 +236,10 @@ impl OutputFollower {
                 if let Some(report) = report {
                     reporter.report(report).await;
                 }
+                if matches!(heard, OutputItem::Conversation(_)) {
+                    self.read().named = true;
+                    self.named.notify_waiters();
+                }
             }
             if let Some(spend) = news.spent {
                 reporter.report(self.agent_report(AgentReport::Usage { spend }, clock)).await;
@@ -180,7 +253,14 @@ impl OutputFollower {
                 true => LONG,
                 false => Duration::ZERO,
             };
-            if let Err(err) = self.read_on(&order.process, runtime, news.from, wait, clock).await {
+            let read = match self.write_due(&order.process, runtime).await {
+                // One that has ended has output to be read.
+                Ok(()) | Err(RuntimeError::Ended) => {
+                    self.read_on(&order.process, runtime, news.from, wait, clock).await
+                }
+                Err(err) => Err(err),
+            };
+            if let Err(err) = read {
                 tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
                 tokio::time::sleep(AFTER_FAILURE).await;
             }
@@ -314,6 +394,12 @@ impl OutputFollower {
         Some(match heard {
             OutputItem::Reading(reading) => self.signal(reading.clone(), clock),
             OutputItem::Report(report) => self.agent_report(report.clone(), clock),
+            // Known by its number, before its text is.
+            OutputItem::Line(ProtocolLine::Taken { delivery: Some(delivery), text }) if text.is_empty() => {
+                let cause = TurnCause::User { text: String::new(), delivery: Some(*delivery) };
+                let turn = turn_of(attempt, *delivery);
+                self.agent_report(AgentReport::TurnBegan { turn, cause }, clock)
+            }
             OutputItem::Line(ProtocolLine::Taken { delivery, text }) => {
                 let turn = match delivery {
                     Some(delivery) => turn_of(attempt, *delivery),
@@ -328,6 +414,7 @@ impl OutputFollower {
             OutputItem::Gone => Report::ConversationGone { session, attempt },
             OutputItem::Line(_)
             | OutputItem::Began
+            | OutputItem::Ended { .. }
             | OutputItem::Failed(_)
             | OutputItem::LimitMentioned(_) => {
                 return None;
@@ -390,18 +477,23 @@ pub(in crate::command) fn turn_of(attempt: Attempt, delivery: u32) -> String {
 impl ReadState {
     /// Adds the next piece, and returns true if it is all there is for now.
     fn add(&mut self, piece: &OutputPart, reader: &OutputReader, now: Timestamp) -> bool {
+        if let Some(dialect) = self.dialect.as_mut().filter(|_| piece.from > self.offset) {
+            // The beginning is no longer kept. The next line may be the end of one.
+            dialect.skip();
+            self.squeezer.skip_line();
+        }
         if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
         }
-        let mut lines = self.splitter.push(&piece.bytes);
-        if piece.ended {
-            lines.extend(self.splitter.finish());
-        }
-        for line in &lines {
+        for line in &self.lines(piece) {
             if let Some((_, after)) = &mut self.mentioned {
                 *after += usize::from(!line.trim().is_empty());
             }
-            for heard in reader.read_line(line, now, &mut self.words) {
+            let heard = match &mut self.dialect {
+                Some(dialect) => dialect.read(line, now),
+                None => reader.read_line(line, now, &mut self.words),
+            };
+            for heard in heard {
                 self.take(heard);
             }
         }
@@ -432,6 +524,22 @@ impl ReadState {
                 .collect();
         }
         all
+    }
+
+    /// Returns the lines that a piece completes.
+    fn lines(&mut self, piece: &OutputPart) -> Vec<String> {
+        let (mut lines, last) = match self.dialect {
+            Some(_) => {
+                let lines = self.squeezer.push(&piece.bytes);
+                (lines, if piece.ended { self.squeezer.finish() } else { None })
+            }
+            None => {
+                let lines = self.splitter.push(&piece.bytes);
+                (lines, if piece.ended { self.splitter.finish() } else { None })
+            }
+        };
+        lines.extend(last);
+        lines
     }
 
     fn news(&mut self, pace: &mut ReportPace) -> PendingReports {
@@ -515,6 +623,13 @@ impl ReadState {
                 self.queue(OutputItem::Gone);
             }
             OutputItem::Failed(why) => self.failed = Some(why),
+            OutputItem::Ended { end, then } => {
+                self.close_asks(|_| true);
+                self.turn = TurnState::Over;
+                self.queue(OutputItem::Report(AgentReport::TurnEnded { end }));
+                self.claim = Some(then.clone());
+                self.queue(OutputItem::Reading(then));
+            }
             OutputItem::LimitMentioned(limit) => self.mentioned = Some((limit, 0)),
             OutputItem::Conversation(id) if self.conversation.as_ref() == Some(&id) => {}
             OutputItem::Conversation(id) => {

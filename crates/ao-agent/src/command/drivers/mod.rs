@@ -3,6 +3,7 @@
 //! | driver | the agent gets messages | and is read by |
 //! |---|---|---|
 //! | [`lines`] | on stdin, by the line protocol | its output, line by line |
+//! | [`protocol`] | on stdin, by the protocol of its maker | its output, line by line |
 //! | [`one_turn`] | one with each start of its process | its output, in the format of its maker |
 //! | [`terminal`] | typed at its terminal | its screen |
 
@@ -10,6 +11,7 @@ pub(super) mod follower;
 pub(super) mod lines;
 pub(super) mod one_turn;
 pub(super) mod output;
+pub(super) mod protocol;
 pub(super) mod terminal;
 
 use ao_core::Timestamp;

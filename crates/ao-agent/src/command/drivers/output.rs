@@ -1,6 +1,6 @@
 //! Interprets the output of an agent that runs for one turn, as lines of the line protocol where possible.
 
-use ao_core::agent_report::{AgentReport, CallState, ToolCall};
+use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnEnd};
 use ao_core::evidence::Reading;
 use ao_core::text::sanitise;
 use ao_core::{ConversationId, Timestamp};
@@ -36,6 +36,11 @@ pub(in crate::command) enum OutputItem {
     LimitMentioned(Reading),
     /// The turn fails, for this reason.
     Failed(String),
+    /// The turn has ended, and left the agent in this state.
+    Ended {
+        end: TurnEnd,
+        then: Reading,
+    },
 }
 
 /// Interprets the lines of an agent, in any supported format.
