@@ -399,7 +399,7 @@ fn control(number: u64, id: &str, request: &Value) -> ProtocolWrite {
 }
 
 /// Returns the id of a message: a UUID of the form that Claude accepts, which names the session and ends with the delivery.
-fn message_id(session: SessionId, delivery: u32) -> String {
+pub(super) fn message_id(session: SessionId, delivery: u32) -> String {
     format!("{}{delivery:012x}", message_ids(session))
 }
 

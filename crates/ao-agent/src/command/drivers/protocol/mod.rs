@@ -188,3 +188,6 @@ impl AgentDriver for ProtocolDriver {
         None
     }
 }
+
+#[cfg(test)]
+mod recorded;
