@@ -1,7 +1,7 @@
 //! The agents that we know how to start, as data.
 //!
-//! Each runs headless, one turn at a time: a message starts it again, with the same conversation where it can be named.
-//! Its state is only that it runs, so no screen has to be read.
+//! Each can run headless, one turn at a time: a message starts it again, with the same conversation where it can be named.
+//! Those that have a protocol stay between their turns and are spoken to by that, where the runtime can hold them.
 
 use crate::command::Options;
 
@@ -28,7 +28,31 @@ pub fn known() -> Vec<Options> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use ao_core::session::AgentMode;
+    use ao_ports::{ProcessIo, RuntimeAbilities};
+
     use super::*;
+    use crate::command::Prompt;
+
+    #[test]
+    fn the_agents_with_a_protocol_are_spoken_to_by_it_where_there_are_pipes() {
+        let pipes = RuntimeAbilities { pipes: true, remembers_writes: true, ..RuntimeAbilities::default() };
+        let by_protocol = |runtime| {
+            let known = known().into_iter().filter(move |agent| agent.default_mode(runtime).is_some());
+            known.map(|agent| agent.name).collect::<Vec<_>>()
+        };
+        assert_eq!(by_protocol(pipes), ["claude-code", "codex", "opencode", "gemini", "qwen"]);
+        assert_eq!(by_protocol(RuntimeAbilities { pipes: false, ..pipes }), [""; 0]);
+        for agent in known() {
+            let Some(options) = agent.in_mode(AgentMode::Protocol) else { continue };
+            assert_eq!((options.prompt, options.io()), (Prompt::Lines, ProcessIo::Pipes), "{}", agent.name);
+            // Each profile is one that both ways have.
+            let profiles = |options: &Options| options.permissions.keys().cloned().collect::<BTreeSet<_>>();
+            assert_eq!(profiles(&options), profiles(&agent), "{}", agent.name);
+        }
+    }
 
     #[test]
     fn every_manifest_can_be_read_and_has_a_name_of_its_own() {
@@ -38,10 +62,14 @@ mod tests {
         for agent in &known {
             assert!(!agent.program.is_empty() && agent.install.is_some(), "{}", agent.name);
             assert_eq!(agent.io(), ao_ports::ProcessIo::Output, "{} finds an open stdin", agent.name);
-            for args in agent.resume.iter().chain([&agent.args]) {
-                let known = ["{options}", "{prompt}", "{conversation}"];
-                let odd = args.iter().find(|arg| arg.contains('{') && !known.contains(&arg.as_str()));
-                assert_eq!(odd, None, "{}", agent.name);
+            agent.check().unwrap();
+            let modes: Vec<Options> = agent.modes().filter_map(|mode| agent.in_mode(mode)).collect();
+            for agent in modes.iter().chain([agent]) {
+                for args in agent.resume.iter().chain([&agent.args]) {
+                    let known = ["{options}", "{prompt}", "{conversation}"];
+                    let odd = args.iter().find(|arg| arg.contains('{') && !known.contains(&arg.as_str()));
+                    assert_eq!(odd, None, "{}", agent.name);
+                }
             }
         }
     }

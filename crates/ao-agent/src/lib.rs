@@ -14,8 +14,8 @@ pub mod turn;
 /// Typed texts are sanitised again, although the engine's texts are clean from the start.
 pub use ao_core::text::sanitise;
 pub use command::{
-    AgentPlaces, AgentSettings, CommandAgent, Ground, Keys, Options, OptionsError, OutputOptions, Prompt,
-    ScreenOptions,
+    AgentPlaces, AgentSettings, CommandAgent, Ground, Keys, ModeOptions, ModeTable, Options, OptionsError,
+    OutputOptions, Prompt, ProtocolKind, ScreenOptions,
 };
 pub use known::known;
 pub use schema::{generated, manifest_schema};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, Ground};
+use ao_core::session::{AgentMode, adapter_name};
 use ao_engine::AdapterSet;
 use ao_ports::{Agent, Clock, Notifier, Runtimes, Workspace};
 use camino::Utf8PathBuf;
@@ -38,6 +39,8 @@ pub struct AgentDeps {
 struct PluggedSlots {
     /// The agents with the options that they were made of, so that what has not changed stays the same.
     agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
+    /// The same agents in their modes, by the names of these adapters.
+    modes: BTreeMap<String, Arc<dyn Agent>>,
     notifiers: BTreeMap<String, Arc<dyn Notifier>>,
 }
 
@@ -62,18 +65,32 @@ impl DaemonAdapters {
         let kept = plugged.agents.iter().filter(|(_, (made_of, _))| made_of.is_none());
         let mut agents: BTreeMap<_, _> = kept.map(|(name, kept)| (name.clone(), kept.clone())).collect();
         agents.extend(own.into_iter().map(|(name, agent)| (name, (None, agent))));
+        let make = |options: ao_agent::Options| {
+            let ground = self.deps.ground(&options.name);
+            self.registry.agent(options, ground).map_err(DaemonError::config)
+        };
+        let mut modes = BTreeMap::new();
         for options in options {
             let name = options.name.clone();
-            let agent = match plugged.agents.get(&name) {
-                Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
-                _ => self
-                    .registry
-                    .agent(options.clone(), self.deps.ground(&name))
-                    .map_err(DaemonError::config)?,
+            let known = match plugged.agents.get(&name) {
+                Some((Some(made_of), agent)) if *made_of == options => Some(agent.clone()),
+                _ => None,
             };
+            for mode in options.modes().filter(|mode| *mode != AgentMode::Turns) {
+                let adapter = adapter_name(&name, Some(mode));
+                let before = plugged.modes.get(&adapter).filter(|_| known.is_some());
+                let agent = match (before, options.in_mode(mode)) {
+                    (Some(before), _) => before.clone(),
+                    // Without a spool, no agent can report by hooks.
+                    (None, Some(options)) if !options.hooks || self.deps.spool.is_some() => make(options)?,
+                    (None, _) => continue,
+                };
+                modes.insert(adapter, agent);
+            }
+            let agent = known.map_or_else(|| make(options.clone()), Ok)?;
             agents.insert(name, (Some(options), agent));
         }
-        *plugged = PluggedSlots { agents, notifiers };
+        *plugged = PluggedSlots { agents, modes, notifiers };
         Ok(())
     }
 
@@ -88,7 +105,13 @@ impl DaemonAdapters {
         AdapterSet {
             jobs: Some(jobs.clone()),
             runtimes: runtimes.clone(),
-            agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
+            agents: plugged
+                .agents
+                .iter()
+                .map(|(name, (_, agent))| (name, agent))
+                .chain(&plugged.modes)
+                .map(|(name, agent)| (name.clone(), agent.clone()))
+                .collect(),
             workspaces: self.workspaces.clone(),
             notifiers: plugged.notifiers.clone(),
             scms: looks.scms(),
@@ -97,6 +120,16 @@ impl DaemonAdapters {
 
     pub fn agent(&self, name: &str) -> Option<Arc<dyn Agent>> {
         self.plugged().agents.get(name).map(|(_, agent)| agent.clone())
+    }
+
+    /// Returns an agent in a mode; without one, as it is run otherwise.
+    pub(crate) fn agent_in(&self, name: &str, mode: Option<AgentMode>) -> Option<Arc<dyn Agent>> {
+        match mode {
+            Some(AgentMode::Protocol | AgentMode::Terminal) => {
+                self.plugged().modes.get(&adapter_name(name, mode)).cloned()
+            }
+            Some(AgentMode::Turns) | None => self.agent(name),
+        }
     }
 
     /// Returns the names of all agents.

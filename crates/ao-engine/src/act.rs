@@ -104,7 +104,7 @@ async fn perform(
             ))
         }
         Effect::Launch { session, attempt, plan, .. } => {
-            let agent = slots.agent(&plan.agent.name)?;
+            let agent = slots.agent(&plan.agent.adapter())?;
             let runtime = slots.runtime(&plan.runtime)?;
             match agent.prepare(session, attempt, &plan).await? {
                 LaunchPreparation::NothingToResume => {
@@ -136,7 +136,7 @@ async fn perform(
             }
         }
         Effect::Deliver { agent, order } => {
-            let agent = slots.agent(&agent.name)?;
+            let agent = slots.agent(&agent.adapter())?;
             let DeliverOrder { session, attempt, delivery, tries, .. } = order;
             let written = SessionInput::Written { attempt, delivery, tries };
             Ok(match agent.deliver(&order).await? {
@@ -158,11 +158,11 @@ async fn perform(
             })
         }
         Effect::Follow { agent, order } => {
-            slots.agent(&agent.name)?.follow(&order, reporter).await;
+            slots.agent(&agent.adapter())?.follow(&order, reporter).await;
             Ok(vec![])
         }
         Effect::Answer { agent, order } => {
-            let agent = slots.agent(&agent.name)?;
+            let agent = slots.agent(&agent.adapter())?;
             let AnswerOrder { session, attempt, number, .. } = order;
             Ok(tell(
                 session,
@@ -173,14 +173,14 @@ async fn perform(
             ))
         }
         Effect::CancelTurn { agent, order } => {
-            let agent = slots.agent(&agent.name)?;
+            let agent = slots.agent(&agent.adapter())?;
             let CancelOrder { session, attempt, number, .. } = order;
             let cut = agent.cancel(&order).await? == Cancelled::Cut;
             Ok(tell(session, SessionInput::TurnCancelled { attempt, number, cut }))
         }
         Effect::Look { agent, runtime, place, order } => {
             let (session, attempt) = (order.session, order.attempt);
-            let agent = slots.agent(&agent.name)?;
+            let agent = slots.agent(&agent.adapter())?;
             let (drift, stand) = whereabouts(slots, &runtime, order.process.as_ref(), &place).await;
             let signals = agent.look(&order).await?;
             let seen = [SessionInput::Looked { attempt, signals }, SessionInput::Drift { attempt, drift }];

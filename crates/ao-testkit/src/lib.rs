@@ -45,8 +45,8 @@ mod world;
 
 pub use failing_reads::FailingReads;
 pub use fakes::{
-    ManualClock, MemoryRecords, ProbedRecords, ReportLog, SimAgentBench, SimPortBench, SimRuntimeBench,
-    WallClock,
+    FakeProtocol, ManualClock, MemoryRecords, ProbedRecords, ProtocolFake, ReportLog, SimAgentBench,
+    SimPortBench, SimRuntimeBench, WallClock,
 };
 pub use faults::{Fault, FaultPlan, PortCall};
 pub use mutant::Mutant;

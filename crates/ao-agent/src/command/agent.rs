@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Reading, Signal, SignalSource};
-use ao_core::session::AgentAbilities;
+use ao_core::session::{AgentAbilities, AgentMode};
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, AnswerOutcome, CancelOrder, Cancelled, Clock, DeliverOrder,
@@ -106,7 +106,9 @@ impl Options {
     /// Checks if a program could be an agent with these options. Whether it is installed is another question.
     pub fn check(&self) -> Result<(), OptionsError> {
         self.patterns()?;
-        self.reader().map(drop)
+        self.reader()?;
+        let stays = self.modes().filter(|mode| *mode != AgentMode::Turns);
+        stays.filter_map(|mode| self.in_mode(mode)).try_for_each(|options| options.check())
     }
 
     fn reader(&self) -> Result<OutputReader, OptionsError> {
@@ -167,7 +169,8 @@ impl Agent for CommandAgent {
                 path: plan.path.clone(),
                 conversation: plan.conversation.clone(),
                 resume: plan.resume,
-                model: plan.agent.model.clone(),
+                // Arguments choose it already, if there are any for that.
+                model: plan.agent.model.clone().filter(|_| self.base.options.model.is_empty()),
                 settings: self.base.options.opening(&plan.agent),
             };
             let agent_process = self.base.agent_process(session, attempt);

@@ -6,6 +6,7 @@ use ao_core::effect::LaunchPlan;
 use ao_core::text::{sanitise, single_quoted};
 use ao_ports::{AgentError, CommandFile, LaunchPreparation, ProgramCommand, RuntimeAbilities};
 
+use super::base::failed;
 use super::options::{Options, Prompt};
 use super::places::{AgentPlaces, PlaceValues};
 
@@ -30,7 +31,7 @@ pub(super) fn prepare(
         }
         (Some(args), true) => args.clone(),
     };
-    let values = PlaceValues::of(places, &plan.path, runtime.shares_files);
+    let values = PlaceValues::of(places, &plan.path, runtime.shares_files).map_err(failed)?;
     let chosen: Vec<String> = options.choose(&plan.agent).iter().map(|arg| values.fill(arg)).collect();
     let place_of_options = args.iter().position(|arg| arg == "{options}");
     let range = place_of_options.map_or(0..0, |at| at..at + 1);

@@ -19,7 +19,9 @@ mod places;
 pub use agent::{CommandAgent, Ground, OptionsError};
 pub use drivers::protocol::ProtocolKind;
 pub use drivers::terminal::patterns::PatternError;
-pub use options::{AgentSettings, Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
+pub use options::{
+    AgentSettings, Keys, ModeOptions, ModeTable, Options, OutputOptions, Prompt, ScreenOptions, Welcome,
+};
 pub use places::AgentPlaces;
 
 /// Write numbers of answers have this bit, so that none equals that of a delivery.

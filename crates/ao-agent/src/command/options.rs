@@ -1,9 +1,9 @@
 //! The options of an agent: its program and how to talk to it. Plain data, as in a manifest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ao_core::session::AgentChoice;
+use ao_core::session::{AgentChoice, AgentMode};
 use ao_ports::{ProcessIo, RuntimeAbilities};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,13 +46,13 @@ pub struct Options {
     pub env: BTreeMap<String, String>,
     /// Names of variables that are passed on from the daemon's environment.
     pub pass: Vec<String>,
-    /// How it gets its task.
+    /// The way in which it gets its task.
     pub prompt: Prompt,
     /// The protocol by which it is spoken to: `claude`, `codex` or `acp`. It then stays between its turns, asks for permissions,
     /// can be interrupted and reports what it uses.
     pub protocol: Option<ProtocolKind>,
-    /// What is sent with the opening request of the protocol, by the words of `agentConfig.permissions`: the parameters of
-    /// `thread/start` for `codex`, `mode` for `acp`.
+    /// Parameters of the opening request of the protocol, by the words of `agentConfig.permissions`: those of `thread/start` for
+    /// `codex`, `mode` for `acp`.
     pub opening: BTreeMap<String, Value>,
     /// Arguments that choose a model, with `{model}` for its name. Like those of `effort` and `permissions`, they come in the place of an
     /// argument that is just `{options}`, or first.
@@ -69,27 +69,91 @@ pub struct Options {
     /// A command to run in the workspace after a successful turn, for a program that runs no commands itself.
     ///
     /// Here, in `permissions` and in `env`, `{ao}` is our own program, `{check_logs}` the folder of the logs that messages name,
-    /// `{git_dir}` the git folder of the workspace and `{git_common}` the one that it shares with the repository.
+    /// `{git_dir}` the git folder of the workspace and `{git_common}` the one that it shares with the repository. `{secret}` is a new
+    /// password for each launch, for a program that opens a port.
     pub after: Vec<String>,
-    /// How the process is held: in a terminal if messages are typed, with pipes if they are lines, and otherwise without input.
+    /// The streams of its process: a terminal if messages are typed, pipes if they are lines, and otherwise no input.
     pub io: Option<ProcessIo>,
-    /// Whether the program runs `ao hook` to report its turns and its state.
+    /// Runs `ao hook` to report its turns and its state.
     pub hooks: bool,
-    /// Whether it takes messages into a running turn by itself.
+    /// Takes messages into a running turn by itself.
     pub steer: bool,
     /// Ends its running turn when it is sent `cancel` by the line protocol, and stays. A program that is typed at does so with
     /// `keys.interrupt`.
     pub cancel: bool,
-    /// How its screen is read.
+    /// Patterns by which its screen is read.
     pub screen: ScreenOptions,
-    /// How its output is read, if it runs for one turn and has no screen.
+    /// Format of its output, if it runs for one turn and has no screen.
     pub output: OutputOptions,
-    /// Which keys do what.
+    /// Keys for submitting, interrupting and answering.
     pub keys: Keys,
     /// Questions of a first launch that have one right answer for a program in a workspace of its own, such as whether the
     /// folder is trusted. Each is answered once, before the agent is first seen at its prompt; all others are a person's.
     #[serde(alias = "firstLaunch")]
     pub first_launch: Vec<Welcome>,
+    /// Ways to run it whose process stays between its turns. `agentConfig.mode` chooses one, or `turns` for the way that is described
+    /// above. Without that, it is run by its protocol, if it has one here and the runtime has pipes for it.
+    pub modes: ModeTable,
+}
+
+/// The ways to run an agent that has several.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ToolModes")]
+pub struct ModeTable {
+    /// By the protocol of its maker.
+    pub protocol: Option<Box<ModeOptions>>,
+    /// On its own screen, where it is typed at.
+    pub terminal: Option<Box<ModeOptions>>,
+}
+
+/// One way to run an agent. What is absent here is as without a mode.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ToolMode", rename_all = "camelCase")]
+pub struct ModeOptions {
+    /// Its arguments.
+    pub args: Option<Vec<String>>,
+    /// The arguments that resume a conversation.
+    pub resume: Option<Vec<String>>,
+    /// Variables that are set for it, besides those without a mode.
+    #[schemars(extend("x-text" = true))]
+    pub env: BTreeMap<String, String>,
+    /// The way in which it gets its task.
+    pub prompt: Option<Prompt>,
+    /// The protocol by which it is spoken to.
+    pub protocol: Option<ProtocolKind>,
+    /// Parameters of the opening request of the protocol, by the words of `agentConfig.permissions`.
+    pub opening: Option<BTreeMap<String, Value>>,
+    /// Arguments that choose a model.
+    pub model: Option<Vec<String>>,
+    /// Arguments that choose a reasoning effort.
+    pub effort: Option<Vec<String>>,
+    /// Arguments that set what it may do without asking.
+    pub permissions: Option<BTreeMap<String, Vec<String>>>,
+    /// Runs `ao hook` to report its turns and its state.
+    pub hooks: Option<bool>,
+    /// Takes messages into a running turn by itself.
+    pub steer: Option<bool>,
+    /// Patterns by which its screen is read.
+    pub screen: Option<ScreenOptions>,
+    /// Format of its output, for its log.
+    pub output: Option<OutputOptions>,
+    /// Keys for submitting, interrupting and answering.
+    pub keys: Option<Keys>,
+    /// Questions of a first launch that have one right answer.
+    #[serde(alias = "firstLaunch")]
+    pub first_launch: Option<Vec<Welcome>>,
+}
+
+impl ModeTable {
+    fn get(&self, mode: AgentMode) -> Option<&ModeOptions> {
+        match mode {
+            AgentMode::Protocol => self.protocol.as_deref(),
+            AgentMode::Terminal => self.terminal.as_deref(),
+            AgentMode::Turns => None,
+        }
+    }
 }
 
 /// The settings of a configuration that a program has to understand.
@@ -100,7 +164,7 @@ pub struct AgentSettings<'a> {
     pub effort: Option<&'a str>,
 }
 
-/// A question of a first launch, and what is answered.
+/// A question of a first launch, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ToolWelcome")]
@@ -112,7 +176,7 @@ pub struct Welcome {
     pub answer: String,
 }
 
-/// How the program gets its task.
+/// The way in which the program gets its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ToolPrompt")]
@@ -133,7 +197,7 @@ pub enum Prompt {
     Typed,
 }
 
-/// What is on its screen when. Regular expressions over all lines, in which `^` and `$` stand for their ends.
+/// Signs of its states on its screen. Regular expressions over all lines, in which `^` and `$` stand for their ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ToolScreen", rename_all = "camelCase")]
@@ -150,20 +214,20 @@ pub struct ScreenOptions {
     /// The provider refuses more work. A group `time` has the time of day until when, such as `17:42` or `5pm`.
     #[schemars(extend("x-kind" = "regex"))]
     pub limit: Option<String>,
-    /// A line of the input box. A group `text` has what of it is the draft.
+    /// A line of the input box, or all of it if the expression contains `\n`. A group `text` has what of it is the draft.
     #[schemars(extend("x-kind" = "regex"))]
     pub draft: Option<String>,
-    /// What stands in the input box for a long text that was pasted.
+    /// The text in the input box that stands for a long text that was pasted.
     #[schemars(extend("x-kind" = "regex"))]
     pub pasted: Option<String>,
 }
 
-/// What a program that runs for one turn puts out. Regular expressions over one line each.
+/// Output of a program that runs for one turn. Regular expressions over one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ToolOutput", rename_all = "camelCase")]
 pub struct OutputOptions {
-    /// The language of its reports: `text`, `claude`, `codex`, `opencode` or `gemini`.
+    /// The language of its reports: `text`, `claude`, `codex`, `opencode`, `gemini`, `app_server` or `acp`.
     pub format: TurnFormat,
     /// The provider refuses more work. A group `time` has the time of day until when, such as `17:42` or `5pm`.
     #[schemars(extend("x-kind" = "regex"))]
@@ -173,7 +237,7 @@ pub struct OutputOptions {
     pub gone: Option<String>,
 }
 
-/// Which keys do what.
+/// Keys for submitting, interrupting and answering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ToolKeys", rename_all = "camelCase")]
@@ -182,14 +246,14 @@ pub struct Keys {
     pub submit: String,
     /// Ends a running turn, for messages that interrupt and for spent budgets. Absent if messages are just typed.
     pub interrupt: Option<String>,
-    /// What stands for a line break where pasted text is not marked as such.
+    /// A replacement for line breaks where pasted text is not marked as such.
     #[serde(alias = "lineBreak")]
     pub line_break: String,
-    /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
+    /// Keys for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
     /// and any other is typed and submitted.
     #[schemars(extend("x-text" = true))]
     pub answers: BTreeMap<String, String>,
-    /// How many milliseconds after a person's last key nothing is typed.
+    /// Milliseconds after a person's last key in which nothing is typed.
     #[serde(rename = "human_quiet_ms", alias = "humanQuietMs", with = "milliseconds")]
     #[schemars(rename = "humanQuietMs", with = "u64")]
     pub human_quiet: Duration,
@@ -208,6 +272,49 @@ impl Default for Keys {
 }
 
 impl Options {
+    /// Returns the modes that it has.
+    pub fn modes(&self) -> impl Iterator<Item = AgentMode> + '_ {
+        let all = [AgentMode::Protocol, AgentMode::Terminal, AgentMode::Turns];
+        all.into_iter().filter(move |mode| match mode {
+            AgentMode::Turns => self.one_turn(),
+            mode => self.modes.get(*mode).is_some(),
+        })
+    }
+
+    /// Returns the options for a mode, if it has that mode.
+    pub fn in_mode(&self, mode: AgentMode) -> Option<Options> {
+        if mode == AgentMode::Turns {
+            return self.one_turn().then(|| Options { modes: ModeTable::default(), ..self.clone() });
+        }
+        let own = self.modes.get(mode)?.clone();
+        let whole = self.clone();
+        Some(Options {
+            args: own.args.unwrap_or(whole.args),
+            resume: own.resume.or(whole.resume),
+            env: whole.env.into_iter().chain(own.env).collect(),
+            prompt: own.prompt.unwrap_or(whole.prompt),
+            protocol: own.protocol.or(whole.protocol),
+            opening: own.opening.unwrap_or(whole.opening),
+            model: own.model.unwrap_or(whole.model),
+            effort: own.effort.unwrap_or(whole.effort),
+            permissions: own.permissions.unwrap_or(whole.permissions),
+            hooks: own.hooks.unwrap_or(whole.hooks),
+            steer: own.steer.unwrap_or(whole.steer),
+            screen: own.screen.unwrap_or(whole.screen),
+            output: own.output.unwrap_or(whole.output),
+            keys: own.keys.unwrap_or(whole.keys),
+            first_launch: own.first_launch.unwrap_or(whole.first_launch),
+            modes: ModeTable::default(),
+            ..whole
+        })
+    }
+
+    /// Returns the mode in which it is run if none is configured: its protocol, where the runtime can hold that.
+    pub fn default_mode(&self, runtime: RuntimeAbilities) -> Option<AgentMode> {
+        let protocol = self.in_mode(AgentMode::Protocol)?;
+        protocol.unfit_for(runtime).is_none().then_some(AgentMode::Protocol)
+    }
+
     pub fn io(&self) -> ProcessIo {
         self.io.unwrap_or(match self.prompt {
             Prompt::Typed => ProcessIo::Terminal,
@@ -245,9 +352,11 @@ impl Options {
     /// support choosing a model or an effort. Ignoring such a setting would start it with other permissions than requested.
     pub fn cannot_take(&self, settings: AgentSettings<'_>) -> Option<String> {
         let AgentSettings { permissions, model, effort } = settings;
-        let unknown = permissions.filter(|word| *word != "default" && !self.permissions.contains_key(*word));
+        let profiles: BTreeSet<&String> = self.permissions.keys().chain(self.opening.keys()).collect();
+        let unknown =
+            permissions.filter(|word| *word != "default" && !profiles.iter().any(|known| known == word));
         if let Some(word) = unknown {
-            let known: Vec<String> = self.permissions.keys().map(|known| format!("`{known}`")).collect();
+            let known: Vec<String> = profiles.iter().map(|known| format!("`{known}`")).collect();
             let has = match known.is_empty() {
                 true => "none but its own default".to_owned(),
                 false => known.join(", "),
@@ -257,7 +366,9 @@ impl Options {
                 self.name
             ));
         }
-        if let Some(model) = model.filter(|_| self.model.is_empty()) {
+        // These protocols choose it with the opening.
+        let opens_with_model = matches!(self.protocol, Some(ProtocolKind::Codex | ProtocolKind::Acp));
+        if let Some(model) = model.filter(|_| self.model.is_empty() && !opens_with_model) {
             return Some(format!("the agent `{}` cannot use the model `{model}`", self.name));
         }
         let effort = effort.filter(|_| self.effort.is_empty())?;

@@ -1,7 +1,8 @@
 //! Paths of this machine that agents need.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The paths that every agent of a daemon gets.
@@ -13,21 +14,22 @@ pub struct AgentPlaces {
     pub check_logs: String,
 }
 
-/// The values of `{ao}`, `{check_logs}`, `{git_dir}` and `{git_common}` for one workspace.
+/// The values of `{ao}`, `{check_logs}`, `{git_dir}`, `{git_common}` and `{secret}` for one launch in a workspace.
 pub(super) struct PlaceValues(BTreeMap<&'static str, String>);
 
 impl PlaceValues {
     /// A workspace whose files this machine does not see is a clone, with one git folder.
-    pub(super) fn of(places: &AgentPlaces, workspace: &str, shares_files: bool) -> PlaceValues {
+    pub(super) fn of(places: &AgentPlaces, workspace: &str, shares_files: bool) -> io::Result<PlaceValues> {
         let dot_git = || Path::new(workspace).join(".git");
         let (own, common) =
             if shares_files { git_dirs(Path::new(workspace)) } else { (dot_git(), dot_git()) };
-        PlaceValues(BTreeMap::from([
+        Ok(PlaceValues(BTreeMap::from([
             ("{ao}", places.ao.clone()),
             ("{check_logs}", places.check_logs.clone()),
             ("{git_dir}", own.to_string_lossy().into_owned()),
             ("{git_common}", common.to_string_lossy().into_owned()),
-        ]))
+            ("{secret}", secret()?),
+        ])))
     }
 
     /// Replaces the placeholders in a text.
@@ -42,6 +44,13 @@ impl PlaceValues {
         }
         text
     }
+}
+
+/// Returns a password that no other launch has.
+fn secret() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns the git folder of a workspace, and the one that it shares with its repository. The same for a clone.
@@ -77,7 +86,7 @@ mod tests {
     #[test]
     fn a_place_is_quoted_where_it_stands_in_json() {
         let places = AgentPlaces { ao: r#"/opt/a "b"/ao"#.into(), check_logs: "/logs".into() };
-        let values = PlaceValues::of(&places, "/nowhere", true);
+        let values = PlaceValues::of(&places, "/nowhere", true).unwrap();
         assert_eq!(values.fill("{ao} pr"), r#"/opt/a "b"/ao pr"#);
         let json = values.fill(r#"{"allow":["Bash({ao}:*)","Read(/{check_logs}/**)"]}"#);
         let read: serde_json::Value = serde_json::from_str(&json).unwrap();

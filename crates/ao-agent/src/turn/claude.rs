@@ -10,6 +10,8 @@ pub(super) fn read(line: &Value) -> Vec<TurnEvent> {
         "system" if text(line, "/subtype") == "init" => {
             vec![TurnEvent::Conversation(text(line, "/session_id").to_owned()), TurnEvent::Began]
         }
+        // Its user's message, which it repeats.
+        "user" if line.get("isReplay").and_then(Value::as_bool) == Some(true) => vec![],
         "assistant" | "user" => parts(line).iter().filter_map(part).collect(),
         "rate_limit_event" if text(line, "/rate_limit_info/status") == "rejected" => {
             let seconds = line.pointer("/rate_limit_info/resetsAt").and_then(Value::as_i64);

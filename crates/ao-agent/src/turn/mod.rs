@@ -4,6 +4,8 @@
 //! the same few [events](TurnEvent): they prove that a message was taken and that the agent works, and make its log
 //! readable for people.
 
+mod acp;
+mod app_server;
 mod claude;
 mod codex;
 mod gemini;
@@ -39,6 +41,10 @@ pub enum TurnFormat {
     Opencode,
     /// `gemini --output-format stream-json`.
     Gemini,
+    /// The protocol of `codex app-server`.
+    AppServer,
+    /// The Agent Client Protocol.
+    Acp,
 }
 
 /// Something that an agent reports on its turn.
@@ -77,6 +83,8 @@ impl TurnFormat {
             TurnFormat::Codex => codex::read,
             TurnFormat::Opencode => opencode::read,
             TurnFormat::Gemini => gemini::read,
+            TurnFormat::AppServer => app_server::read,
+            TurnFormat::Acp => acp::read,
         };
         if line.len() > LINE_MOST || !line.starts_with('{') {
             return vec![];
@@ -147,7 +155,7 @@ mod tests {
     /// Recorded from the real programs: Claude Code 2.1.325, Codex 0.166.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4.
     #[test]
     fn output_of_the_real_programs_is_understood() {
-        let table: [(TurnFormat, &str, Vec<TurnEvent>); 22] = [
+        let table: [(TurnFormat, &str, Vec<TurnEvent>); 29] = [
             (
                 TurnFormat::Claude,
                 r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"ceda","tools":["Bash"],"model":"m"}"#,
@@ -250,6 +258,41 @@ mod tests {
                 vec![calls("1", "run_shell_command", "echo hi")],
             ),
             (TurnFormat::Gemini, r#"{"type":"message","role":"user","content":"the prompt"}"#, vec![]),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"user","isReplay":true,"message":{"role":"user","content":[{"type":"text","text":"the prompt"}]}}"#,
+                vec![],
+            ),
+            (
+                TurnFormat::AppServer,
+                r#"{"method":"item/started","params":{"item":{"type":"commandExecution","id":"c","command":"/usr/bin/bash -lc 'echo hi'","status":"inProgress"}}}"#,
+                vec![calls("c", "", "/usr/bin/bash -lc 'echo hi'")],
+            ),
+            (
+                TurnFormat::AppServer,
+                r#"{"method":"item/completed","params":{"item":{"type":"agentMessage","id":"m","text":"done"}}}"#,
+                vec![Said("done".into())],
+            ),
+            (
+                TurnFormat::AppServer,
+                r#"{"method":"turn/completed","params":{"turn":{"id":"t","status":"failed","error":{"message":"stand-in error 400"}}}}"#,
+                vec![Failed("stand-in error 400".into())],
+            ),
+            (
+                TurnFormat::Acp,
+                r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"done"}}}}"#,
+                vec![SaidMore("done".into())],
+            ),
+            (
+                TurnFormat::Acp,
+                r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","title":"echo hi","content":[{"type":"content","content":{"type":"text","text":"hi"}}]}}}"#,
+                vec![calls("c", "", "echo hi"), answered("c", "hi")],
+            ),
+            (
+                TurnFormat::Acp,
+                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"details":"401 stand-in error 401"}}}"#,
+                vec![Failed("401 stand-in error 401".into())],
+            ),
         ];
         for (format, line, events) in table {
             assert_eq!(format.read(line), events, "{format:?} {line}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_agent::{Options, Prompt};
+use ao_agent::{Options, Prompt, ProtocolKind};
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Agent, FollowOrder, ProcessRef};
 use ao_testkit::ReportLog;
@@ -23,6 +23,18 @@ mod one_turn {
         an_agent_for_one_turn_takes_nothing_in_between,
         the_turn_of_a_launch_is_reported_to_its_end,
     ]);
+}
+
+mod claude {
+    ao_testkit::agent_contract!(super::InMemory::by_protocol(ao_agent::ProtocolKind::Claude).await);
+}
+
+mod codex {
+    ao_testkit::agent_contract!(super::InMemory::by_protocol(ao_agent::ProtocolKind::Codex).await);
+}
+
+mod acp {
+    ao_testkit::agent_contract!(super::InMemory::by_protocol(ao_agent::ProtocolKind::Acp).await);
 }
 
 mod terminal {
@@ -53,9 +65,22 @@ impl InMemory {
         InMemory::follow(buffers, options, FollowOrder { with_launch: Some("go".into()), ..follow() })
     }
 
-    fn follow(buffers: Arc<Buffers>, options: Options, order: FollowOrder) -> InMemory {
-        tokio::time::pause();
+    /// An agent that speaks the protocol of its maker.
+    async fn by_protocol(kind: ProtocolKind) -> InMemory {
+        let buffers = Arc::new(Buffers::speaking(kind));
+        let options = Options { protocol: Some(kind), ..Options::default() };
         let stage = support::agent_with(&buffers, options.clone());
+        stage.agent.prepare(SESSION, ATTEMPT, &support::plan()).await.unwrap();
+        InMemory::with(buffers, options, stage, follow())
+    }
+
+    fn follow(buffers: Arc<Buffers>, options: Options, order: FollowOrder) -> InMemory {
+        let stage = support::agent_with(&buffers, options.clone());
+        InMemory::with(buffers, options, stage, order)
+    }
+
+    fn with(buffers: Arc<Buffers>, options: Options, stage: support::Stage, order: FollowOrder) -> InMemory {
+        tokio::time::pause();
         let follower = following(&stage.agent, order, &stage.notebook);
         InMemory { buffers, stage, options, follower }
     }
@@ -91,7 +116,8 @@ impl AgentBench for InMemory {
     }
 
     async fn answers(&self) -> usize {
-        self.buffers.told().iter().filter(|line| line.contains(r#""ao":"answer""#)).count()
+        let by_lines = self.buffers.told().iter().filter(|line| line.contains(r#""ao":"answer""#)).count();
+        by_lines + self.buffers.answers()
     }
 }
 

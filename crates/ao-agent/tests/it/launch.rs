@@ -6,32 +6,15 @@ use std::{fs, process};
 
 use ao_agent::hook::Spool;
 use ao_agent::{AgentPlaces, CommandAgent, Ground, Options, Prompt, ScreenOptions};
+use ao_core::ConversationId;
 use ao_core::effect::LaunchPlan;
-use ao_core::session::{AgentAbilities, AgentChoice, SessionRole};
-use ao_core::{ConversationId, ProjectId};
 use ao_ports::{Agent, AgentError, LaunchPreparation, ProcessIo, ProgramCommand, Runtime};
 use ao_testkit::WallClock;
 
-use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, runtimes};
+use crate::support::{self, ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, runtimes};
 
 fn plan(prompt: Option<&str>) -> LaunchPlan {
-    LaunchPlan {
-        project: ProjectId::new("app"),
-        name: "fix".into(),
-        role: SessionRole::Worker,
-        agent: AgentChoice {
-            name: "mine".into(),
-            abilities: AgentAbilities::default(),
-            ..AgentChoice::default()
-        },
-        runtime: "process".into(),
-        path: "/tmp".into(),
-        conversation: ConversationId::new("c"),
-        resume: false,
-        prompt: prompt.map(str::to_owned),
-        environment: Default::default(),
-        ports: Default::default(),
-    }
+    LaunchPlan { prompt: prompt.map(str::to_owned), ..support::plan() }
 }
 
 async fn args(prompt: Prompt, args: &[&str], task: Option<&str>) -> Result<Vec<String>, AgentError> {

@@ -6,6 +6,7 @@ mod follow;
 mod hooks;
 mod launch;
 mod place;
+mod protocols;
 mod recordings;
 mod schema;
 mod screens;

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_agent::{CommandAgent, Ground, Options, Prompt};
+use ao_agent::{CommandAgent, Ground, Options, Prompt, ProtocolKind};
+use ao_core::effect::LaunchPlan;
 use ao_core::input::ProcessLife;
-use ao_core::{Attempt, SessionId};
+use ao_core::session::{AgentChoice, SessionRole};
+use ao_core::{Attempt, ConversationId, ProjectId, SessionId};
 use ao_ports::{
     Agent, CensusEntry, DeliverOrder, EndOrder, FollowOrder, OutputPart, ProcessRef, Runtime,
     RuntimeAbilities, RuntimeError, Runtimes, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
-use ao_testkit::{ManualClock, ReportLog};
+use ao_testkit::{FakeProtocol, ManualClock, ProtocolFake, ReportLog};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,8 +32,12 @@ pub(crate) struct Buffers {
     told: Mutex<Vec<String>>,
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<ProcessLife>>,
+    /// The number of bytes of its output that can be read; all, if absent.
+    shown: Mutex<Option<usize>>,
     /// It acts on the messages that it gets, as an agent of the line protocol does.
     plays: bool,
+    /// It acts on them as an agent of this protocol does.
+    speaks: Mutex<Option<ProtocolFake>>,
     /// The asks of the current turn that it has not opened yet, and the number of those that it has.
     asks: Mutex<(VecDeque<String>, u32)>,
     turns: Mutex<Vec<String>>,
@@ -48,6 +54,32 @@ impl Buffers {
     /// A process that acts on the messages that it gets.
     pub(crate) fn playing() -> Buffers {
         Buffers { plays: true, ..Buffers::default() }
+    }
+
+    /// A process that speaks a protocol of a maker.
+    pub(crate) fn speaking(kind: ProtocolKind) -> Buffers {
+        let protocol = match kind {
+            ProtocolKind::Claude => FakeProtocol::Claude,
+            ProtocolKind::Codex => FakeProtocol::Codex,
+            ProtocolKind::Acp => FakeProtocol::Acp,
+        };
+        Buffers { speaks: Mutex::new(Some(ProtocolFake::new(protocol))), ..Buffers::default() }
+    }
+
+    /// Lets only so many bytes of its output be read, or all.
+    pub(crate) fn show(&self, most: Option<usize>) {
+        *self.shown.lock().unwrap() = most;
+        self.changed.notify_waiters();
+    }
+
+    /// Returns all of its output.
+    pub(crate) fn output(&self) -> Vec<u8> {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Returns the number of answers that an agent of a protocol got.
+    pub(crate) fn answers(&self) -> usize {
+        self.speaks.lock().unwrap().as_ref().map_or(0, ProtocolFake::answers)
     }
 
     pub(crate) fn says(&self, line: &str) {
@@ -67,7 +99,8 @@ impl Buffers {
     fn piece(&self, from: u64, limit: usize) -> OutputPart {
         let ended = matches!(*self.life.lock().unwrap(), Some(ProcessLife::Gone { .. }));
         let said = self.said.lock().unwrap();
-        let rest = said.get(from as usize..).unwrap_or_default();
+        let shown = self.shown.lock().unwrap().unwrap_or(said.len()).min(said.len());
+        let rest = said[..shown].get(from as usize..).unwrap_or_default();
         OutputPart {
             from,
             bytes: rest[..rest.len().min(limit)].to_vec(),
@@ -76,7 +109,10 @@ impl Buffers {
     }
 
     pub(crate) fn turns(&self) -> Vec<String> {
-        self.turns.lock().unwrap().clone()
+        match &*self.speaks.lock().unwrap() {
+            Some(speaker) => speaker.turns().to_vec(),
+            None => self.turns.lock().unwrap().clone(),
+        }
     }
 
     /// Acts on a line as an agent of the line protocol does, with tags in its messages.
@@ -132,6 +168,7 @@ impl Runtime for Buffers {
         let shared = !self.is_elsewhere.load(Ordering::Relaxed);
         RuntimeAbilities {
             pipes: true,
+            remembers_writes: self.speaks.lock().unwrap().is_some(),
             shares_files: shared,
             places_files: shared,
             ..RuntimeAbilities::default()
@@ -147,9 +184,15 @@ impl Runtime for Buffers {
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-        assert!(self.numbers.lock().unwrap().insert(order.number), "a number is used once");
+        let is_new = self.numbers.lock().unwrap().insert(order.number);
+        if !is_new && self.speaks.lock().unwrap().is_some() {
+            return Ok(WriteOutcome::AlreadyWritten);
+        }
+        assert!(is_new, "a number is used once");
         let line = String::from_utf8(order.bytes.clone()).unwrap();
         self.told.lock().unwrap().push(line.clone());
+        let spoken = self.speaks.lock().unwrap().as_mut().map(|speaker| speaker.hear(line.trim_end()));
+        spoken.into_iter().flatten().for_each(|line| self.says(&line));
         if self.plays {
             self.play(&serde_json::from_str(line.trim()).unwrap());
         }
@@ -259,6 +302,23 @@ pub(crate) fn agent_over(buffers: &Arc<Buffers>, options: Options, state: &Path)
         places: Default::default(),
     };
     Arc::new(CommandAgent::new(options, ground).unwrap())
+}
+
+/// The launch of an agent that gets its messages later.
+pub(crate) fn plan() -> LaunchPlan {
+    LaunchPlan {
+        project: ProjectId::new("app"),
+        name: "fix".into(),
+        role: SessionRole::Worker,
+        agent: AgentChoice { name: "mine".into(), ..AgentChoice::default() },
+        runtime: "process".into(),
+        path: "/tmp".into(),
+        conversation: ConversationId::new("c"),
+        resume: false,
+        prompt: None,
+        environment: Default::default(),
+        ports: Default::default(),
+    }
 }
 
 pub(crate) fn order(delivery: u32, tries: u32, text: &str) -> DeliverOrder {

@@ -12,6 +12,8 @@ use super::units::TimeSpan;
 pub struct AgentConfig {
     /// The actions that need no approval.
     pub permissions: Option<Permissions>,
+    /// The way in which it is run, if it has several. By default by its protocol, where the runtime has pipes for that.
+    pub mode: Option<ModeSetting>,
     /// The model, by the agent's own name for it.
     pub model: Option<String>,
     /// The reasoning effort, by the agent's own name for it.
@@ -36,6 +38,18 @@ pub enum Permissions {
     AutoEdit,
     /// Reading only; the agent suggests what it would do.
     Suggest,
+}
+
+/// A way to run an agent. Providers may bill them differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModeSetting {
+    /// By the protocol of its maker: it stays between its turns, asks for permissions, and can be interrupted.
+    Protocol,
+    /// On its own screen, which you can attach to and type at.
+    Terminal,
+    /// With a process for each turn, which needs no memory between them. It cannot be interrupted, and asks for nothing.
+    Turns,
 }
 
 /// An agent for certain kinds of tasks.

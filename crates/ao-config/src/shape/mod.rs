@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::agents::{
-    AgentConfig, AutoAssignConfig, IssueFilters, OrchestratorConfig, Permissions, Specialist,
+    AgentConfig, AutoAssignConfig, IssueFilters, ModeSetting, OrchestratorConfig, Permissions, Specialist,
     SpecialistConfig,
 };
 pub use self::checks::CheckConfig;

@@ -114,10 +114,44 @@ pub struct AgentChoice {
     /// Its permission mode, as the configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
+    /// The way in which it is run. Absent if it has only one, and for sessions from before there were modes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<AgentMode>,
     /// Further arguments for its program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     pub abilities: AgentAbilities,
+}
+
+/// A way to run an agent that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentMode {
+    /// Spoken to by the protocol of its maker.
+    Protocol,
+    /// On its own screen, typed at and read.
+    Terminal,
+    /// A process for each turn, which ends with it.
+    Turns,
+}
+
+impl AgentMode {
+    /// Returns its name, as the configuration has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AgentMode::Protocol => "protocol",
+            AgentMode::Terminal => "terminal",
+            AgentMode::Turns => "turns",
+        }
+    }
+}
+
+/// Returns the name of the adapter that runs an agent in a mode.
+pub fn adapter_name(agent: &str, mode: Option<AgentMode>) -> String {
+    match mode {
+        Some(mode @ (AgentMode::Protocol | AgentMode::Terminal)) => format!("{agent}:{}", mode.as_str()),
+        Some(AgentMode::Turns) | None => agent.to_owned(),
+    }
 }
 
 /// The abilities that an agent declares.
@@ -391,6 +425,11 @@ impl AgentChoice {
     /// Returns the name that people use: the specialist's, or else the tool's.
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Returns the name of the adapter that runs it: an agent has one for each mode in which its process stays.
+    pub fn adapter(&self) -> String {
+        adapter_name(&self.name, self.mode)
     }
 }
 

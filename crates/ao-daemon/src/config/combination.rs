@@ -5,8 +5,9 @@
 
 use ao_agent::AgentSettings;
 use ao_config::catalog::{PluginCatalog, PluginSlot};
-use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
+use ao_config::shape::{AgentConfig, ModeSetting, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning};
+use ao_core::session::AgentMode;
 use ao_ports::RuntimeAbilities;
 
 use super::apply::{AgentsByName, agents_of};
@@ -85,6 +86,34 @@ pub fn holds(
     })
 }
 
+/// Returns the options of an agent in a mode. Without one, as it is run otherwise.
+pub fn in_mode(
+    options: &ao_agent::Options,
+    mode: Option<AgentMode>,
+) -> Result<ao_agent::Options, UnfitCombination> {
+    let Some(mode) = mode else { return Ok(options.clone()) };
+    options.in_mode(mode).ok_or_else(|| {
+        let (agent, word) = (&options.name, mode.as_str());
+        let others: Vec<&str> = options.modes().map(AgentMode::as_str).collect();
+        UnfitCombination {
+            what: format!("the agent `{agent}` has no mode `{word}`"),
+            hint: match others.first() {
+                Some(other) => format!("use `mode: {other}`, or leave it out"),
+                None => "leave `mode` out; it can be run in one way only".into(),
+            },
+        }
+    })
+}
+
+/// Returns the mode that a configuration names.
+pub fn mode_of(setting: ModeSetting) -> AgentMode {
+    match setting {
+        ModeSetting::Protocol => AgentMode::Protocol,
+        ModeSetting::Terminal => AgentMode::Terminal,
+        ModeSetting::Turns => AgentMode::Turns,
+    }
+}
+
 /// Checks that an agent can be started with these settings.
 pub fn takes(options: &ao_agent::Options, settings: AgentSettings<'_>) -> Result<(), UnfitCombination> {
     let Some(what) = options.cannot_take(settings) else { return Ok(()) };
@@ -144,7 +173,8 @@ pub fn unworkable(loaded: &Loaded, registry: &Registry) -> UnworkableSettings {
         };
         search.pair(&specialist.tool, runtime, &path, false);
         let path = ["agents", number.as_str(), "config", "agentConfig"];
-        search.settings(&specialist.tool, &specialist.config.agent_config, &path, false);
+        let settings = &specialist.config.agent_config;
+        search.settings(&specialist.tool, (settings, settings.mode), runtime, &path, false);
     }
     search.found
 }
@@ -185,10 +215,11 @@ impl SettingSearch<'_> {
         if self.specialist(agent).is_some() {
             return;
         }
-        let own = &effective.project.agent_config;
-        self.settings(agent, own, &["projects", name, "agentConfig"], true);
-        let of_worker = &effective.project.worker.agent_config;
-        self.settings(agent, of_worker, &["projects", name, "worker", "agentConfig"], true);
+        let (own, of_worker) = (&effective.project.agent_config, &effective.project.worker.agent_config);
+        let (runtime, mode) = (effective.runtime, of_worker.mode.or(own.mode));
+        self.settings(agent, (own, mode), runtime, &["projects", name, "agentConfig"], true);
+        let path = ["projects", name, "worker", "agentConfig"];
+        self.settings(agent, (of_worker, mode), runtime, &path, true);
     }
 
     /// Checks that teardown commands run where the set-up commands did. They run on this host, after the agent's
@@ -205,8 +236,31 @@ impl SettingSearch<'_> {
         }
     }
 
-    fn settings(&mut self, agent: &str, config: &AgentConfig, path: &[&str], is_used: bool) {
+    /// Checks the settings of an agent, which is run in this mode.
+    fn settings(
+        &mut self,
+        agent: &str,
+        (config, mode): (&AgentConfig, Option<ModeSetting>),
+        runtime: &Plugin,
+        path: &[&str],
+        is_used: bool,
+    ) {
         let Some(options) = self.agents.get(agent) else { return };
+        let abilities = self.registry.runtime_abilities(&runtime.plugin);
+        let mode = mode.map(mode_of).or_else(|| options.default_mode(abilities?));
+        let options = in_mode(options, mode);
+        let unfit = match (&options, config.mode) {
+            (Err(unfit), Some(_)) => Some(unfit.clone()),
+            (Ok(options), Some(_)) if abilities.is_some() => {
+                holds(options, &runtime.plugin, self.registry).err()
+            }
+            _ => None,
+        };
+        if let Some(unfit) = unfit {
+            let path: Vec<&str> = path.iter().copied().chain(["mode"]).collect();
+            self.tell(unfit, &path, is_used);
+        }
+        let Ok(options) = &options else { return };
         let (none, permissions) = (AgentSettings::default(), config.permissions.map(permissions_word));
         let wrong = [
             ("permissions", takes(options, AgentSettings { permissions, ..none })),
@@ -388,6 +442,38 @@ mod tests {
             "agents: [{ id: x, tool: aider, config: { agentConfig: { permissions: suggest } } }]\n";
         let (refused, doubtful) = told(specialist);
         assert!(refused.is_empty() && doubtful[0].contains("`suggest`"), "{refused:?} {doubtful:?}");
+    }
+
+    /// acceptance: J8
+    #[test]
+    fn a_mode_that_an_agent_or_its_runtime_does_not_have_is_refused() {
+        let text = |agent: &str, runtime: &str, settings: &str| {
+            format!(
+                "projects:\n  a:\n    path: /a\n    agent: {agent}\n    runtime: {runtime}\n    agentConfig: {{ {settings} }}\n"
+            )
+        };
+        for (agent, runtime, mode, why) in [
+            ("aider", "process", "protocol", "the agent `aider` has no mode `protocol`"),
+            ("codex", "process", "terminal", "the agent `codex` has no mode `terminal`"),
+            ("claude-code", "tmux", "protocol", "the agent `claude-code` needs pipes for stdin and stdout"),
+        ] {
+            let (refused, _) = told(&text(agent, runtime, &format!("mode: {mode}")));
+            assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {mode}: {refused:?}");
+            assert!(refused[0].starts_with("Some((6, "), "{refused:?}");
+        }
+        for (agent, runtime, settings) in [
+            ("claude-code", "process", "mode: protocol, model: opus, effort: high"),
+            ("claude-code", "tmux", "mode: terminal, permissions: permissionless"),
+            ("aider", "tmux", "mode: turns"),
+            ("codex", "process", "mode: turns"),
+            // Without one, the settings are those of the protocol.
+            ("codex", "process", "model: gpt-5, effort: high, permissions: auto-edit"),
+            ("opencode", "process", "model: x/y, permissions: permissionless"),
+            ("opencode", "tmux", "model: x/y"),
+        ] {
+            let found = told(&text(agent, runtime, settings));
+            assert_eq!(found, (vec![], vec![]), "{agent} {runtime} {settings}");
+        }
     }
 
     #[test]

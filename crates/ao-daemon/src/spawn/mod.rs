@@ -12,7 +12,7 @@ use ao_config::shape::{AgentConfig, Specialist};
 use ao_core::budget::SpendLimits;
 use ao_core::input::SpawnRequest;
 use ao_core::outside::{self, QuotedKind, TextSource, one_line};
-use ao_core::session::{AgentAbilities, AgentChoice, Session, SessionRole};
+use ao_core::session::{AgentChoice, AgentMode, Session, SessionRole};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
 use ao_engine::Handle;
@@ -132,8 +132,25 @@ struct PluggedAgents {
 }
 
 impl PluggedAgents {
-    fn abilities(&self, agent: &str) -> Option<AgentAbilities> {
-        self.adapters.agent(agent).map(|agent| agent.abilities())
+    /// Returns the mode that an agent is run in: the configured one, or that which it has by default in this runtime.
+    fn mode(
+        &self,
+        agent: &str,
+        mode: Option<AgentMode>,
+        runtime: &str,
+    ) -> Result<Option<AgentMode>, UnfitCombination> {
+        let Some(options) = self.described.get(agent) else {
+            return match mode {
+                // Made by the embedding program, with one way to run it.
+                Some(_) => combination::in_mode(&unknown_agent(agent), mode).map(|_| None),
+                None => Ok(None),
+            };
+        };
+        let abilities = || self.adapters.registry.runtime_abilities(runtime);
+        match mode {
+            Some(_) => combination::in_mode(options, mode).map(|_| mode),
+            None => Ok(abilities().and_then(|abilities| options.default_mode(abilities))),
+        }
     }
 
     /// Returns the program that an agent is, if that is known.
@@ -142,10 +159,11 @@ impl PluggedAgents {
     }
 
     /// Refuses a runtime that cannot hold an agent. The needs of an agent that the embedding program made are not known.
-    fn fits(&self, agent: &str, runtime: &str) -> Result<(), UnfitCombination> {
-        self.described
-            .get(agent)
-            .map_or(Ok(()), |options| combination::holds(options, runtime, &self.adapters.registry))
+    fn fits(&self, agent: &AgentChoice, runtime: &str) -> Result<(), UnfitCombination> {
+        self.described.get(&agent.name).map_or(Ok(()), |options| {
+            let options = combination::in_mode(options, agent.mode)?;
+            combination::holds(&options, runtime, &self.adapters.registry)
+        })
     }
 
     /// Returns the names of a slot that work.
@@ -155,9 +173,21 @@ impl PluggedAgents {
 
     /// Refuses settings that an agent cannot be started with. Those of an agent that the embedding
     /// program made are checked at launch.
-    fn takes(&self, agent: &str, settings: AgentSettings<'_>) -> Result<(), UnfitCombination> {
-        self.described.get(agent).map_or(Ok(()), |options| combination::takes(options, settings))
+    fn takes(
+        &self,
+        agent: &str,
+        mode: Option<AgentMode>,
+        settings: AgentSettings<'_>,
+    ) -> Result<(), UnfitCombination> {
+        self.described
+            .get(agent)
+            .map_or(Ok(()), |options| combination::takes(&combination::in_mode(options, mode)?, settings))
     }
+}
+
+/// An agent of the embedding program, of which only the name is known.
+fn unknown_agent(name: &str) -> ao_agent::Options {
+    ao_agent::Options { name: name.to_owned(), ..ao_agent::Options::default() }
 }
 
 fn is_installed(program: &str) -> bool {
@@ -184,9 +214,9 @@ fn whole(
     let effective = known.effective();
     let role = draft.role.unwrap_or(SessionRole::Worker);
     let specialist = specialist(draft.agent.as_deref(), &effective, role, &known);
-    let agent = agent(draft, &effective, role, specialist, &known, plugged)?;
     let runtime = runtime(draft, &effective, specialist, plugged)?;
-    fits(&agent.name, &runtime, plugged)?;
+    let agent = agent(draft, (&effective, &runtime), role, specialist, &known, plugged)?;
+    fits(&agent, &runtime, plugged)?;
     let workspace = draft.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
     workspace_known(workspace, plugged)?;
 
@@ -301,7 +331,7 @@ fn specialist<'a>(
 
 fn agent(
     draft: &SpawnDraft,
-    effective: &Effective<'_>,
+    (effective, runtime): (&Effective<'_>, &str),
     role: SessionRole,
     specialist: Option<&Specialist>,
     known: &KnownProject,
@@ -312,11 +342,11 @@ fn agent(
         Some(specialist) => specialist.tool.as_str(),
         None => draft.agent.as_deref().unwrap_or(usual),
     };
-    let Some(abilities) = plugged.abilities(name) else {
+    if plugged.adapters.agent(name).is_none() {
         let mut problem = DaemonError::new(ErrorKind::UnknownAgent, format!("there is no agent `{name}`"));
         problem.candidates = nearest(name, &plugged.adapters.agents());
         return Err(problem.hint("`ao plugin list` lists all agents; describe your own under `tools:`"));
-    };
+    }
     if let Some(program) = plugged.program(name).filter(|program| !is_installed(program)) {
         let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
         return Err(DaemonError::new(ErrorKind::MissingProgram, what)
@@ -336,12 +366,18 @@ fn agent(
     said.push(&effective.project.agent_config);
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
     let permissions = said.iter().find_map(|config| config.permissions).map(combination::permissions_word);
+    let unfit = |UnfitCombination { what, hint }| DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint);
+    let mode = said.iter().find_map(|config| config.mode).map(combination::mode_of);
+    let mode = plugged.mode(name, mode, runtime).map_err(unfit)?;
     let model = draft.model.clone().or_else(|| first(&|config| config.model.clone()));
     let effort = first(&|config| config.effort.clone());
     let settings = AgentSettings { permissions, model: model.as_deref(), effort: effort.as_deref() };
-    plugged.takes(name, settings).map_err(|UnfitCombination { what, hint }| {
-        DaemonError::new(ErrorKind::UnfitAgent, what).hint(hint)
-    })?;
+    plugged.takes(name, mode, settings).map_err(unfit)?;
+    let Some(abilities) = plugged.adapters.agent_in(name, mode).map(|agent| agent.abilities()) else {
+        let what =
+            format!("the agent `{name}` reports by hooks in this mode, which this daemon does not receive");
+        return Err(DaemonError::new(ErrorKind::UnfitAgent, what).hint("leave `mode` out"));
+    };
     Ok(AgentChoice {
         name: name.to_owned(),
         specialist: specialist.map(|specialist| specialist.id.clone()),
@@ -349,6 +385,7 @@ fn agent(
         model,
         effort,
         permissions: permissions.map(str::to_owned),
+        mode,
         args: said
             .iter()
             .map(|config| &config.args)
@@ -381,7 +418,7 @@ fn runtime_of(
     plugged: &PluggedAgents,
 ) -> Result<String, DaemonError> {
     let agent = &session.spec.agent;
-    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(&agent.name, name, plugged));
+    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(agent, name, plugged));
     let projects = configs.projects();
     let configured = projects.get(&session.spec.project).map(|known| {
         let mut specialists = known.loaded.config.agents.iter();
@@ -441,7 +478,7 @@ fn is_there(name: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
 }
 
 /// Returns an error if a runtime cannot hold an agent.
-fn fits(agent: &str, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
+fn fits(agent: &AgentChoice, runtime: &str, plugged: &PluggedAgents) -> Result<(), DaemonError> {
     let fits = plugged.fits(agent, runtime);
     fits.map_err(|UnfitCombination { what, hint }| DaemonError::new(ErrorKind::UnfitRuntime, what).hint(hint))
 }

@@ -73,7 +73,11 @@ impl AgentTerminals {
         let secrets = self.secrets_of(session).await?;
         let until = Instant::now() + if wait { WAIT } else { Duration::ZERO };
         let session = begun(handle, runtimes, session, until).await;
-        let format = config.agents().get(&session.spec.agent.name).map(|agent| agent.output.format);
+        let agent = &session.spec.agent;
+        let format = config.agents().get(&agent.name).map(|options| match agent.mode {
+            Some(mode) => options.in_mode(mode).unwrap_or_default().output.format,
+            None => options.output.format,
+        });
         read(runtimes, &session, from, limit, until, &secrets, format.unwrap_or_default()).await
     }
 

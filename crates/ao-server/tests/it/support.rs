@@ -454,6 +454,7 @@ pub(crate) fn order(title: &str, project: &str) -> SpawnRequest {
             args: vec![],
             effort: None,
             permissions: None,
+            mode: None,
         },
         runtime: "stage".into(),
         workspace: "worktree".into(),

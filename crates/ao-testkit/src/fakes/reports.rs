@@ -74,13 +74,17 @@ impl ReportLog {
         self.signals().iter().map(|signal| format!("{:?} {:?}", signal.source, signal.reading)).collect()
     }
 
-    /// Returns the names of the reported turns.
+    /// Returns the names of the reported turns, each once: a report is repeated when more is known.
     pub fn turns(&self) -> Vec<String> {
-        let turn = |report: &Report| match report {
-            Report::Agent { report: AgentReport::TurnBegan { turn, .. }, .. } => Some(turn.clone()),
-            _ => None,
-        };
-        self.lock().all.iter().filter_map(turn).collect()
+        let mut turns: Vec<String> = Vec::new();
+        for report in &self.lock().all {
+            if let Report::Agent { report: AgentReport::TurnBegan { turn, .. }, .. } = report
+                && !turns.contains(turn)
+            {
+                turns.push(turn.clone());
+            }
+        }
+        turns
     }
 
     /// Returns the asks that were reported as open and not closed since.
@@ -142,6 +146,11 @@ impl ReportLog {
 
 fn short_report(report: &AgentReport) -> String {
     match report {
+        AgentReport::TurnBegan { cause: TurnCause::User { text, delivery: Some(delivery) }, .. }
+            if text.is_empty() =>
+        {
+            format!("Taken {delivery}")
+        }
         AgentReport::TurnBegan { cause: TurnCause::User { text, .. }, .. } => format!("Taken {text:?}"),
         AgentReport::TurnBegan { cause: TurnCause::Agent {}, .. } => "OwnTurn".to_owned(),
         AgentReport::TurnEnded { end } => match end {

@@ -6,7 +6,10 @@
 //!
 //! ```text
 //! scripted-agent [--conversation ID | --resume ID] [PROMPT]
+//! scripted-agent --speak claude|codex|acp
 //! ```
+//!
+//! The second form has no terminal: it is the [`ProtocolFake`](crate::ProtocolFake) of that protocol on stdin and stdout.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -60,6 +63,7 @@ mod home;
 mod hooks;
 mod keys;
 mod settings;
+mod speak;
 mod tags;
 mod terminal;
 mod turn;
@@ -71,7 +75,12 @@ pub use home::AgentHome;
 
 /// Runs the agent with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
-    match app::run(std::env::args().skip(1)) {
+    let mut args = std::env::args().skip(1);
+    let ended = match args.next().as_deref() {
+        Some("--speak") => speak::run(&args.next().unwrap_or_default()),
+        _ => app::run(std::env::args().skip(1)),
+    };
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(why) => {
             eprintln!("scripted-agent: {why}");

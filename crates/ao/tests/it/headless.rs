@@ -83,6 +83,8 @@ fn issue_to_pull(machine: &Machine, runtime: &str) {
     let config = fs::read_to_string(machine.house.config_file()).unwrap();
     assert!(config.contains(&format!("runtime: {runtime} ")), "{config}");
     assert!(config.contains("agent: claude-code "), "{config}");
+    // The stand-in speaks no protocol.
+    machine.ao(&["config", "set", "projects.my-app.agentConfig.mode", "turns"]).succeeds();
     machine.ao(&["config", "check"]).succeeds();
     machine.ao(&["issue", "add", "Say hello"]).succeeds();
     machine.ao(&["spawn", "1"]).succeeds();
@@ -117,6 +119,8 @@ fn every_named_agent_works(runtime: &str) {
     let house = House::with("lifecycle: { maxParallelAgents: 30 }\n");
     let machine = Machine::new(house, &stand_ins);
     machine.ao(&["config", "set", "defaults.runtime", runtime]).succeeds();
+    machine.ao(&["config", "set", "projects.my-app.agent", "claude-code"]).succeeds();
+    machine.ao(&["config", "set", "projects.my-app.agentConfig.mode", "turns"]).succeeds();
     machine.ao(&["start", "--port", "0"]).succeeds();
     for (number, (agent, _)) in (1..).zip(NAMED) {
         machine.ao(&["issue", "add", &format!("Work by {agent}")]).succeeds();

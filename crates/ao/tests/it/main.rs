@@ -65,6 +65,7 @@ mod repository;
 mod secrets;
 mod service;
 mod simulate;
+mod spoken;
 mod start;
 mod states;
 mod support;

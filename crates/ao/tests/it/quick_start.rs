@@ -121,6 +121,11 @@ fn quick_start(has_tmux: bool) {
         let complaints = user.said("complaints");
         assert_eq!(ran.code, 0, "`{line}`\nstdout:\n{}\nstderr:\n{}\n{complaints}", ran.out, ran.err);
         match line {
+            // The stand-in speaks no protocol.
+            "ao start" => {
+                let set = user.types("ao config set projects.hello.agentConfig.mode turns");
+                assert_eq!(set.code, 0, "{}", set.err);
+            }
             "ao pr list" => assert!(ran.out.contains("Greet people by name"), "{}", ran.out),
             "ao pr checks 1 --watch" => assert!(ran.out.contains("passed"), "{}", ran.out),
             "ao approve 1" => assert!(ran.out.contains("merged into main"), "{}", ran.out),

@@ -15,6 +15,7 @@ struct Machine {
 impl Machine {
     fn new(programs: &[&str]) -> Machine {
         let house = House::new();
+        house.configure_project("    agent: claude-code\n    agentConfig: { mode: turns }", "");
         let bin = house.path("bin");
         fs::create_dir(&bin).unwrap();
         for program in programs {

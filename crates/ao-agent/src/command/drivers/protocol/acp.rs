@@ -47,10 +47,11 @@ pub(super) struct AcpDialect {
     abilities: Option<Value>,
     opening: Opening,
     conversation: Option<String>,
-    /// True while the agent repeats the conversation that it loads.
+    /// True until the first prompt was read: the agent may repeat the conversation that it loads, also after it has answered.
     replaying: bool,
-    /// The delivery whose turn is running.
+    /// The delivery whose turn is running, and the last one whose turn is over.
     turn: Option<u32>,
+    over: Option<u32>,
     cancelled: bool,
     taken: BTreeSet<u32>,
     rejected: BTreeMap<u32, u64>,
@@ -72,6 +73,7 @@ impl AcpDialect {
             conversation: None,
             replaying: false,
             turn: None,
+            over: None,
             cancelled: false,
             taken: BTreeSet::new(),
             rejected: BTreeMap::new(),
@@ -133,7 +135,6 @@ impl AcpDialect {
                 vec![OutputItem::Failed(failure.why)]
             }
             (OPEN, None) => {
-                self.replaying = false;
                 let own = self.launch.conversation.as_str();
                 let id = match text(message, "/result/sessionId") {
                     "" if self.launch.resume => own,
@@ -168,8 +169,13 @@ impl AcpDialect {
 
     /// Takes note that a prompt was read.
     fn takes(&mut self, delivery: u32) -> Vec<OutputItem> {
+        self.replaying = false;
         if !self.taken.insert(delivery) {
             return vec![];
+        }
+        // A prompt that was written by an earlier daemon.
+        if self.over < Some(delivery) {
+            self.turn = Some(delivery);
         }
         let taken = ProtocolLine::Taken { delivery: Some(delivery), text: String::new() };
         vec![OutputItem::Line(taken)]
@@ -205,7 +211,7 @@ impl AcpDialect {
                 _ => (TurnEnd::Done {}, Reading::Idle),
             },
         };
-        self.turn = None;
+        (self.turn, self.over) = (None, self.over.max(Some(delivery)));
         self.asks.clear();
         items.push(OutputItem::Ended { end, then });
         items
@@ -216,7 +222,8 @@ impl AcpDialect {
         if kind == "agent_message_chunk" {
             self.reply.push_str(text(update, "/content/text"));
             self.reply.truncate(self.reply.floor_char_boundary(REPLY_MOST));
-            return vec![working()];
+            // Qwen Code adds the usage of a request to the end of its reply.
+            return [Some(working()), self.spend(&update["_meta"])].into_iter().flatten().collect();
         }
         let mut items = match kind {
             "tool_call" | "tool_call_update" | "plan" => self.words(),
@@ -299,7 +306,13 @@ impl Dialect for AcpDialect {
         let Ok(message) = serde_json::from_str::<Value>(line) else { return vec![] };
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
             (Some(method), Some(id)) => self.requested(id, method, &message["params"]),
-            (Some("session/update"), None) if !self.replaying => self.updated(&message["params"]["update"]),
+            (Some("session/update"), None) if !self.replaying => {
+                let id = text(&message, "/params/sessionId");
+                if self.opening == Opening::Ready && self.conversation.is_none() {
+                    self.conversation = Some(id.to_owned());
+                }
+                self.updated(&message["params"]["update"])
+            }
             (None, Some(id)) => self.response(id.as_str().unwrap_or_default(), &message),
             _ => vec![],
         }
@@ -307,8 +320,12 @@ impl Dialect for AcpDialect {
 
     fn skip(&mut self) {
         self.abilities.get_or_insert_with(Value::default);
+        self.replaying = false;
         self.opening = Opening::Ready;
-        self.conversation.get_or_insert_with(|| self.launch.conversation.as_str().to_owned());
+        // The id of a new one was in the part that is missing; the next update has it.
+        if self.launch.resume {
+            self.conversation.get_or_insert_with(|| self.launch.conversation.as_str().to_owned());
+        }
     }
 
     fn due(&self) -> Vec<ProtocolWrite> {
@@ -346,7 +363,8 @@ impl Dialect for AcpDialect {
 
     fn message(&mut self, order: &DeliverOrder) -> Vec<ProtocolWrite> {
         let delivery = order.delivery;
-        let id = self.conversation.clone().unwrap_or_default();
+        let known = order.conversation.as_ref().map(|id| id.as_str().to_owned());
+        let id = self.conversation.clone().or(known).unwrap_or_default();
         let step = self.rejected.get(&delivery).copied().unwrap_or_default() << 2;
         let mut writes = Vec::new();
         if order.interrupt && self.turn.is_some() {
@@ -408,8 +426,11 @@ impl Failure {
         let lower = why.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         Failure {
-            logged_out: code == Some(LOGIN_NEEDED) || code == Some(401) || has(&["authentication required"]),
-            limited: code == Some(429) || has(&["rate limit", "quota", "429"]),
+            logged_out: code == Some(LOGIN_NEEDED)
+                || code == Some(401)
+                || lower.starts_with("401 ")
+                || has(&["authentication required"]),
+            limited: code == Some(429) || lower.starts_with("429 ") || has(&["rate limit", "quota"]),
             why,
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! The id of a message is made from its delivery. Claude takes one id once, also in a later process of the conversation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::agent_report::{AgentReport, CallState, ToolCall, TurnCause, TurnEnd};
 use ao_core::ask::{AskOption, OptionKind};
@@ -39,6 +39,8 @@ pub(super) struct ClaudeDialect {
     session: SessionId,
     opening: Opening,
     running: bool,
+    /// The deliveries that began a turn of this process.
+    started: BTreeSet<u32>,
     cancelled: bool,
     /// The tasks that run in the background.
     background: usize,
@@ -69,11 +71,30 @@ impl ClaudeDialect {
             session,
             opening: Opening::Pending,
             running: false,
+            started: BTreeSet::new(),
             cancelled: false,
             background: 0,
             limited: None,
             asks: BTreeMap::new(),
             spent: Spent::default(),
+        }
+    }
+
+    /// Interprets the progress of a message of ours. Its text follows, perhaps only when the provider has answered.
+    fn lifecycle(&mut self, delivery: u32, state: &str) -> Vec<OutputItem> {
+        let taken = ProtocolLine::Taken { delivery: Some(delivery), text: String::new() };
+        match state {
+            "started" => {
+                self.running = true;
+                self.started.insert(delivery);
+                vec![OutputItem::Line(taken)]
+            }
+            // An earlier process has taken it, so there is no turn for it.
+            "completed" if !self.started.contains(&delivery) => {
+                let rests = (!self.running).then(|| OutputItem::Reading(self.rest()));
+                [Some(OutputItem::Line(taken)), rests].into_iter().flatten().collect()
+            }
+            _ => vec![],
         }
     }
 
@@ -294,15 +315,10 @@ impl Dialect for ClaudeDialect {
             "control_response" => self.closed(text(&line, "/response/request_id")),
             "control_cancel_request" => self.closed(text(&line, "/request_id")),
             "control_request" => self.asked(&line),
-            "command_lifecycle" if text(&line, "/state") == "started" => {
-                let Some(delivery) = delivery_of(self.session, text(&line, "/command_uuid")) else {
-                    return vec![];
-                };
-                self.running = true;
-                // Its text follows, perhaps only when the provider has answered.
-                let (delivery, text) = (Some(delivery), String::new());
-                vec![OutputItem::Line(ProtocolLine::Taken { delivery, text })]
-            }
+            "command_lifecycle" => match delivery_of(self.session, text(&line, "/command_uuid")) {
+                Some(delivery) => self.lifecycle(delivery, text(&line, "/state")),
+                None => vec![],
+            },
             "system" => self.system(&line),
             "assistant" | "user" => self.message_line(&line),
             "rate_limit_event" if text(&line, "/rate_limit_info/status") == "rejected" => {

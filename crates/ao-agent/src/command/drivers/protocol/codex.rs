@@ -38,8 +38,9 @@ pub(super) struct CodexDialect {
     met: bool,
     opening: Opening,
     thread: Option<String>,
-    /// The running turn.
+    /// The running turn, and the last one that is over.
     turn: Option<String>,
+    over: Option<String>,
     cancelled: bool,
     /// The turns that a message of ours began, and those that were reported.
     known: BTreeSet<String>,
@@ -70,6 +71,7 @@ impl CodexDialect {
             opening: Opening::Pending,
             thread: None,
             turn: None,
+            over: None,
             cancelled: false,
             known: BTreeSet::new(),
             rejected: BTreeMap::new(),
@@ -105,6 +107,12 @@ impl CodexDialect {
                     return vec![OutputItem::Failed(why)];
                 }
             }
+            (id, None) if id.starts_with("deliver-") => {
+                let turn = text(message, "/result/turn/id");
+                if self.over.as_deref() != Some(turn) && !turn.is_empty() {
+                    self.turn = Some(turn.to_owned());
+                }
+            }
             (_, None) => {}
         }
         vec![]
@@ -129,6 +137,7 @@ impl CodexDialect {
             "thread/started" if self.thread.is_none() => self.thread(text(params, "/thread/id")),
             _ if self.is_foreign(params) => vec![],
             "turn/started" => {
+                self.thread.get_or_insert_with(|| text(params, "/threadId").to_owned());
                 self.turn = Some(text(params, "/turn/id").to_owned());
                 vec![working(String::new())]
             }
@@ -242,6 +251,7 @@ impl CodexDialect {
 
     fn ended(&mut self, params: &Value) -> Vec<OutputItem> {
         self.turn = None;
+        self.over = Some(text(params, "/turn/id").to_owned());
         self.asks.clear();
         let why = || text(params, "/turn/error/message").to_owned();
         let limited = self.limited.take();
@@ -324,7 +334,10 @@ impl Dialect for CodexDialect {
     fn skip(&mut self) {
         self.met = true;
         self.opening = Opening::Ready;
-        self.thread.get_or_insert_with(|| self.launch.conversation.as_str().to_owned());
+        // The id of a new one was in the part that is missing; its next turn has it.
+        if self.launch.resume {
+            self.thread.get_or_insert_with(|| self.launch.conversation.as_str().to_owned());
+        }
     }
 
     fn due(&self) -> Vec<ProtocolWrite> {
@@ -363,7 +376,8 @@ impl Dialect for CodexDialect {
 
     fn message(&mut self, order: &DeliverOrder) -> Vec<ProtocolWrite> {
         let delivery = order.delivery;
-        let thread = self.thread.clone().unwrap_or_default();
+        let known = order.conversation.as_ref().map(|id| id.as_str().to_owned());
+        let thread = self.thread.clone().or(known).unwrap_or_default();
         let step = self.rejected.get(&delivery).copied().unwrap_or_default() << 1;
         let mut params = json!({
             "threadId": thread,
@@ -445,7 +459,12 @@ fn labelled(option: &Value) -> AskOption {
 /// Returns the decisions on an approval that Codex offers, or those that it always takes.
 fn approvals(decisions: &[Value]) -> Vec<AskOption> {
     let always = [json!("accept"), json!("acceptForSession"), json!("decline")];
-    let decisions = if decisions.is_empty() { &always } else { decisions };
+    let mut decisions = if decisions.is_empty() { always.to_vec() } else { decisions.to_vec() };
+    // It takes this one also where it does not offer it: the turn goes on without the command.
+    if !decisions.contains(&json!("decline")) {
+        let at = decisions.iter().position(|decision| *decision == "cancel").unwrap_or(decisions.len());
+        decisions.insert(at, json!("decline"));
+    }
     let option = |decision: &Value| {
         let (id, name) = match decision {
             Value::String(name) => (name.clone(), name.as_str()),

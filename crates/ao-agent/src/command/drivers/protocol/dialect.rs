@@ -31,7 +31,7 @@ pub(in crate::command) struct ProtocolLaunch {
     pub(in crate::command) conversation: ConversationId,
     pub(in crate::command) resume: bool,
     pub(in crate::command) model: Option<String>,
-    /// What is sent with the opening request, such as the sandbox.
+    /// Parameters of the opening request, such as the sandbox.
     pub(in crate::command) settings: Value,
 }
 

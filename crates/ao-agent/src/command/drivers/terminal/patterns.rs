@@ -132,6 +132,11 @@ impl ScreenPatterns {
     /// Returns the text in the input box; `None` if no box can be seen.
     pub(in crate::command) fn draft(&self, screen: &Screen) -> Option<String> {
         let draft = self.draft.as_ref()?;
+        if draft.as_str().contains(r"\n") {
+            let text = text_of(screen);
+            let text = draft.captures_iter(&text).last()?.name("text").map_or("", |text| text.as_str());
+            return Some(text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned());
+        }
         // The lowest adjacent lines: text that was sent may look like a draft too.
         let mut lines = Vec::new();
         for line in screen.lines.iter().rev() {
@@ -310,6 +315,41 @@ mod tests {
         let shown = screen("● You've hit your limit · resets 9pm\n│ >");
         assert_eq!(patterns().read(&shown, evening), Reading::Limited { until: Some(stamp(at("21"))) });
         assert_eq!(patterns().read(&shown, stamp(at("22"))), Reading::Idle);
+    }
+
+    /// As Claude Code 2.1.325 draws them, at a width of 100.
+    #[test]
+    fn the_screens_of_claude_code_are_read() {
+        let known = crate::known().into_iter().find(|agent| agent.name == "claude-code").unwrap();
+        let options = known.in_mode(ao_core::session::AgentMode::Terminal).unwrap();
+        let patterns = ScreenPatterns::new(&options.screen, &options.first_launch).unwrap();
+        let rule = "─".repeat(100);
+        let history = "▝▜██████▀  Opus 5.5 · API Usage Billing\n❯ write it\n\n";
+        let input = |draft: &str| {
+            format!(
+                "                ◐ medium · /effort\n{rule}\n❯\u{a0}{draft}\n{rule}\n  ⏵⏵ accept edits on (shift+tab to cycle)\n"
+            )
+        };
+        let read = |text: &str| format!("{:?}", patterns.read(&screen(text), Timestamp(0)));
+        assert_eq!(
+            read(&format!("{history}✻ Shenaniganing…\n\n{}", input(""))),
+            "Working { doing: \"Shenaniganing\" }"
+        );
+        let idle =
+            format!("{history}● done it\n\n✻ Cogitated for 8s · done 10:10 PM\n\n{}", input("a draft"));
+        assert_eq!(read(&idle), "Idle");
+        assert_eq!(patterns.draft(&screen(&idle)).as_deref(), Some("a draft"));
+        assert_eq!(patterns.draft(&screen(&input(""))).as_deref(), Some(""));
+        assert_eq!(patterns.draft(&screen(&input("one\n  two\n  three"))).as_deref(), Some("one\ntwo\nthree"));
+        assert!(patterns.is_ours("[Pasted text #1 +29 lines]", "any"));
+        let dialog = format!(
+            "{history}● Stand-in step\n  ⎿  $ curl -s 127.0.0.1:1/x\n\n{rule}\n Bash command\n\n   curl -s 127.0.0.1:1/x\n\n \
+             This command requires approval\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don’t ask again for: curl *\n   \
+             3. Yes, and switch to auto mode\n   4. No\n\n Esc to cancel · Tab to amend"
+        );
+        assert_eq!(read(&dialog), "Asking { question: \"Do you want to proceed?\" }");
+        // Its third option for a command is not "No".
+        assert_eq!(options.keys.answers["no"], "\u{1b}");
     }
 
     #[test]
