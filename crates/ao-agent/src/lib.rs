@@ -4,6 +4,7 @@
 //! ends when it is done, or one with a screen that is typed at. [Hooks](hook) report what it does, if it can run them.
 
 pub mod command;
+mod details;
 pub mod hook;
 mod known;
 pub mod line;

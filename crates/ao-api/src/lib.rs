@@ -71,9 +71,9 @@ pub use reaction::{
 };
 pub use segment::segment;
 pub use session::{
-    Agent, AgentRole, Ask, AskDetail, AskDetailType, AskOption, AskOptionType, AskType, Hold, HoldReason,
-    NewSession, OriginalState, Output, ReportedState, Restore, Resume, Session, SessionState, SessionStatus,
-    Sessions, Spawned, Spend, Status, Stop, Tree, TreeState,
+    Agent, AgentRole, Ask, AskDetail, AskDetailType, AskOption, AskOptionType, AskType, Asks, GivenAnswer,
+    Hold, HoldReason, NewSession, OriginalState, Output, ReportedState, Restore, Resume, Session, SessionAsk,
+    SessionState, SessionStatus, Sessions, Spawned, Spend, Status, Stop, Tree, TreeState,
 };
 pub use wire_enum::WireEnum;
 pub use work::{ChecksColor, NextParty, ProgressStage, PullSummary, PullWork, ReviewProgress, WorkState};

@@ -69,13 +69,20 @@ pub struct Messages {
     pub accepted: u32,
 }
 
-/// An answer to an open question of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// An answer to an open ask of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Answer {
-    /// `yes`, `no`, the id, label or number of an option, or a text, depending on the ask.
-    pub answer: String,
-    /// The number of the question, as in `questionNumber` of the session's status. If another question is open by then,
-    /// the answer is refused.
-    pub question: u32,
+    /// `yes`, `no`, the id, label or number of an option, or a text, depending on the ask. May be absent with `always`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// The ask: its number, or the agent's id of it. If another one is open by then, the answer is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    /// The number of the ask, as in `questionNumber` of the session's status, instead of `ask`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<u32>,
+    /// Chooses the option that holds for later asks too. Without an answer, the one that allows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
 }

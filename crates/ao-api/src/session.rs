@@ -113,9 +113,42 @@ pub struct Ask {
     /// The exact subject of a permission.
     #[serde(default)]
     pub details: Vec<AskDetail>,
+    /// `true` if only the beginnings of the details are here. `GET /api/sessions/{id}/asks/{ask}` has all of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// The possible answers. Without any, the answer is a text.
     #[serde(default)]
     pub options: Vec<AskOption>,
+    /// The answer that the agent is being given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<GivenAnswer>,
+}
+
+/// An answer to an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenAnswer {
+    pub by: String,
+    pub answer: String,
+}
+
+/// The open asks of all sessions, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Asks {
+    pub asks: Vec<SessionAsk>,
+    /// The position in the event log of this state. Later events are not included.
+    pub seq: u64,
+}
+
+/// An open ask, with its session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionAsk {
+    pub session_id: String,
+    pub session_name: String,
+    pub project_id: String,
+    pub ask: Ask,
 }
 
 /// A part of what is to be allowed.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ask::Ask;
+use crate::ask::{Ask, AskDetail};
 use crate::budget::UsageTotal;
 use crate::{AskId, Timestamp};
 
@@ -31,6 +31,8 @@ pub enum AgentReport {
     Asked { ask: Ask },
     /// An ask was answered elsewhere, or withdrawn.
     AskClosed { ask: AskId },
+    /// The exact subject of the dialog that a signal with this question reports. For sources that cannot tell when it closes.
+    Dialog { question: String, details: Vec<AskDetail> },
 }
 
 /// The cause of a turn.

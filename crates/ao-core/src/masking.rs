@@ -139,7 +139,7 @@ text_of_enums! {
     }
     AgentReport {
         TurnBegan { cause } else { turn }, TurnEnded { end }, Reply { text }, ToolCall(call), Plan { steps },
-        Asked { ask }, Usage else { spend }, AskClosed else { ask },
+        Asked { ask }, Dialog { question details }, Usage else { spend }, AskClosed else { ask },
     }
     TurnCause { User { text } else { delivery }, Agent }
     TurnEnd { Failed { why }, Done, Cancelled, Limited else { until } }

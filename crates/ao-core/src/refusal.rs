@@ -33,6 +33,15 @@ pub enum Refusal {
         "question {meant} of the session `{name}` is no longer open; it asks now, as question {open}: {question}"
     )]
     OtherQuestion { name: String, meant: u32, open: u32, question: String },
+    #[error(
+        "no answer to question {question} of the session `{name}` holds for later questions too; its options are: {options}"
+    )]
+    NoLastingOption { name: String, question: u32, options: String },
+    #[error("the session `{name}` has no ask `{meant}`{}", open_words(open))]
+    UnknownAsk { name: String, meant: String, open: Vec<String> },
+    /// `at` is absent while the answer is being given.
+    #[error("{by} has already answered question {question} of the session `{name}`{}: {answer}", answered_at(*at))]
+    AskAnswered { name: String, question: u32, by: String, answer: String, at: Option<Timestamp> },
     #[error("question {question} of the session `{name}` takes one of these answers: {options}")]
     NoSuchOption { name: String, question: u32, options: String },
     #[error("{why}; it goes on with a higher limit: `{retype}`")]
@@ -49,6 +58,22 @@ pub enum Refusal {
     ProjectInUse { project: ProjectId, sessions: usize },
     #[error("{what}")]
     Invalid { what: String },
+}
+
+/// Lists the open asks.
+fn open_words(open: &[String]) -> String {
+    match open {
+        [] => "; it asks nothing".into(),
+        open => format!("; open are {}", open.join(", ")),
+    }
+}
+
+/// Describes when an answer was given.
+fn answered_at(at: Option<Timestamp>) -> String {
+    match at {
+        Some(at) => format!(" at {}", at.utc()),
+        None => ", and the agent is being given the answer".into(),
+    }
 }
 
 /// Describes the end of a provider's limit, and the next step.

@@ -19,6 +19,7 @@ use ao_store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::asks::AskDetails;
 use crate::power::{self, PowerBus};
 
 /// Rescue refs live for weeks; a day more or less is the same.
@@ -224,6 +225,19 @@ pub async fn forget_rescues(
                 }
             }
         }
+    }
+}
+
+/// Forgets the long asks of sessions that have ended.
+pub async fn forget_asks(handle: Handle, asks: AskDetails) {
+    let mut days = interval(DAY);
+    days.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        days.tick().await;
+        let Ok(live) = handle.view(|state| state.live().map(|session| session.id).collect::<BTreeSet<_>>()).await else {
+            return;
+        };
+        asks.retain(live).await;
     }
 }
 

@@ -4,6 +4,7 @@
 //!  <data>/  ao.db              the log   
 //!           processes/  tmux/  what the runtimes know of their agents
 //!           agents/            what the agents' adapters remember
+//!           asks/              the details of asks that are too long for the state
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
 //!           checks/            checkouts in which checks run, and what they have put out
 //!           forecast/          what is merged in memory to see whether it would; thrown away at every start
@@ -38,6 +39,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::{AgentDeps, DaemonAdapters};
+use crate::asks::AskDetails;
 use crate::chores;
 use crate::config::{ActiveConfig, InForce, apply};
 use crate::error::DaemonError;
@@ -140,6 +142,8 @@ pub struct Daemon {
     /// Finds which agent a program descends from.
     pub families: Arc<Families>,
     pub spool: Arc<Spool>,
+    /// The whole of long asks.
+    pub asks: AskDetails,
     engine: Mutex<JoinSet<Result<(), EngineError>>>,
     /// Tasks beside the engine: hooks are read, the machine is kept awake, old rescues are forgotten.
     beside: Mutex<JoinSet<()>>,
@@ -216,8 +220,13 @@ impl Daemon {
         adapters.replace(options.own_agents.clone(), agents, notifiers)?;
 
         let stop = CancellationToken::new();
+        let asks = AskDetails::new(data_dir);
         let (mut engine, handle) = Engine::open(
-            ao_engine::Options { judge: ao_config::condition::judge(), ..ao_engine::Options::default() },
+            ao_engine::Options {
+                judge: ao_config::condition::judge(),
+                long_asks: Some(Arc::new(asks.clone())),
+                ..ao_engine::Options::default()
+            },
             options.rules.clone(),
             AdapterSet::default(),
             log.map_or_else(|| Arc::new(store.clone()) as Arc<dyn EventStore>, |log| log(store.clone())),
@@ -280,6 +289,7 @@ impl Daemon {
             beside.spawn(forecasts.clone().run(store.last_seq().await?));
             beside.spawn(hear_hooks(spool.clone(), reporter));
             beside.spawn(chores::forget_rescues(handle.clone(), workspaces, clock));
+            beside.spawn(chores::forget_asks(handle.clone(), asks.clone()));
             beside.spawn(chores::keep_repositories(handle.clone(), queues));
             beside.spawn(chores::measure_memory(handle.clone()));
             let (log, asked) = (store.clone(), handle.clone());
@@ -314,6 +324,7 @@ impl Daemon {
             runtimes,
             families,
             spool,
+            asks,
             engine: Mutex::new(running),
             beside: Mutex::new(beside),
             stop,

@@ -11,6 +11,7 @@
 //! ```
 
 mod adapters;
+mod asks;
 pub mod channels;
 pub mod chores;
 pub mod cleanup;
@@ -33,6 +34,7 @@ pub mod spawn;
 pub mod terminals;
 
 pub use crate::adapters::{AgentDeps, DaemonAdapters};
+pub use crate::asks::AskDetails;
 pub use crate::daemon::Daemon;
 pub use crate::error::{DaemonError, ErrorKind};
 pub use crate::orchestrator::Orchestrator;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{AskError, EngineError};
 use crate::feed::Feed;
-use crate::handle::{Answer, EngineRequest, Handle, InputReceipt};
+use crate::handle::{Answer, EngineRequest, Handle, InputReceipt, LongAsks};
 use crate::load::load;
 use crate::rules::EngineRules;
 use crate::running::{Done, Running};
@@ -50,6 +50,8 @@ pub struct Options {
     pub store_retry: Duration,
     /// The evaluator of the conditions of reactions.
     pub judge: ConditionJudge,
+    /// Keeps asks that are too long for the state. Without it, their ends are lost.
+    pub long_asks: Option<Arc<dyn LongAsks>>,
 }
 
 impl Default for Options {
@@ -65,6 +67,7 @@ impl Default for Options {
             test_timeout: Duration::from_secs(24 * 3600),
             store_retry: Duration::from_secs(1),
             judge: ConditionJudge::default(),
+            long_asks: None,
         }
     }
 }
@@ -131,7 +134,12 @@ impl Engine {
         let time = Timekeeper::new(clock, loaded.state.at);
         let (sender, inbox) = mpsc::channel(options.inbox);
         let feed = Feed::new();
-        let handle = Handle { inbox: sender, feed: feed.clone(), store: store.clone() };
+        let handle = Handle {
+            inbox: sender,
+            feed: feed.clone(),
+            store: store.clone(),
+            long_asks: options.long_asks.clone(),
+        };
         let engine = Engine {
             rules,
             slots: Arc::new(slots),

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::{Input, StampedEvent, State};
+use ao_core::agent_report::AgentReport;
+use ao_core::ask::Ask;
+use ao_core::{Attempt, Input, SessionId, StampedEvent, State};
 use ao_ports::{EventStore, Report, Reporter, Seq};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
@@ -11,6 +13,13 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::AskError;
 use crate::feed::{Feed, Subscription};
 use crate::slots::AdapterSet;
+
+/// Keeps all of an ask whose details are longer than the state holds.
+#[async_trait]
+pub trait LongAsks: fmt::Debug + Send + Sync {
+    /// Keeps the details of a long ask before the engine takes its report. Called again if it is reported again.
+    async fn keep(&self, session: SessionId, attempt: Attempt, ask: &mut Ask);
+}
 
 /// The result of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +46,7 @@ pub struct Handle {
     pub(crate) inbox: mpsc::Sender<EngineRequest>,
     pub(crate) feed: Feed,
     pub(crate) store: Arc<dyn EventStore>,
+    pub(crate) long_asks: Option<Arc<dyn LongAsks>>,
 }
 
 impl Handle {
@@ -87,7 +97,13 @@ impl Handle {
 
 #[async_trait]
 impl Reporter for Handle {
-    async fn report(&self, report: Report) {
+    async fn report(&self, mut report: Report) {
+        if let Report::Agent { session, attempt, report: AgentReport::Asked { ask }, .. } = &mut report
+            && ask.is_long()
+            && let Some(long_asks) = &self.long_asks
+        {
+            long_asks.keep(*session, *attempt, ask).await;
+        }
         // The engine has logged a refusal; a report has no caller to return it to.
         let _ = self.ask(report.into()).await;
     }

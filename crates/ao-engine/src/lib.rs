@@ -26,7 +26,7 @@ mod timekeeper;
 pub use engine::{Engine, Options};
 pub use error::{AskError, EngineError};
 pub use feed::{PublishedEvent, Subscription};
-pub use handle::{Handle, InputReceipt};
+pub use handle::{Handle, InputReceipt, LongAsks};
 pub use load::{LoadedState, load};
 pub use rules::{CoreRules, EngineRules};
 pub use slots::{AdapterSet, NoSuchSlot};

@@ -225,11 +225,15 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         }
         Refusal::OtherQuestion { name, open, .. } => {
             let hint = format!(
-                "nothing was answered; read the question, then run `ao answer {name} … --question {open}`"
+                "nothing was answered; read the question, then run `ao answer {name} … --ask {open}`"
             );
             (409, "other-question", vec![hint])
         }
-        Refusal::NoSuchOption { .. } => (422, "no-such-option", vec![]),
+        Refusal::NoSuchOption { .. } | Refusal::NoLastingOption { .. } => (422, "no-such-option", vec![]),
+        Refusal::UnknownAsk { name, .. } => {
+            (404, "unknown-ask", vec![format!("`ao asks {name}` lists what it asks")])
+        }
+        Refusal::AskAnswered { .. } => (409, "already-answered", vec![]),
         Refusal::Budget { retype, .. } => (409, "budget-spent", vec![format!("`{retype}`")]),
         Refusal::Limited { name, .. } => {
             let hint = "no command lifts a provider's limit; agents of other accounts continue";

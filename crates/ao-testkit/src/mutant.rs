@@ -20,6 +20,10 @@ pub enum Mutant {
     ForgetsMessages,
     /// Takes a written message for one that was read.
     TrustsWrites,
+    /// Takes an answer for given before the agent has it.
+    TrustsAnswers,
+    /// Forgets an ask when another one is reported.
+    ForgetsAsks,
     /// Gives a taken task to a second session.
     SharesTasks,
     /// Gives every conversation the same name.
@@ -216,6 +220,8 @@ impl EngineRules for Mutant {
             | Mutant::NeverYields
             | Mutant::DropsFailedNews
             | Mutant::SharesPorts
+            | Mutant::TrustsAnswers
+            | Mutant::ForgetsAsks
             | Mutant::RejectsLastOfBatch
             | Mutant::ResumesInReverse => self.rewrites(state, moment, input),
             _ => {
@@ -315,6 +321,35 @@ impl Mutant {
         let before = state.clone();
         let mut events = CoreRules.step(state, moment, input)?;
         match self {
+            Mutant::TrustsAnswers => {
+                let given = |stamped: &StampedEvent| match &stamped.event {
+                    Event::Session(id, SessionEvent::Answering { answer }) => {
+                        let event = Event::Session(*id, SessionEvent::Answered { number: answer.number });
+                        Some(StampedEvent { at: stamped.at, event })
+                    }
+                    _ => None,
+                };
+                let with_result = |event: StampedEvent| {
+                    let given = given(&event);
+                    [Some(event), given].into_iter().flatten()
+                };
+                events = events.into_iter().flat_map(with_result).collect();
+            }
+            Mutant::ForgetsAsks => {
+                let forgotten = |stamped: &StampedEvent| match &stamped.event {
+                    Event::Session(id, SessionEvent::Asked { open }) => {
+                        let known = before.sessions.get(id)?.evidence.open_asks().first()?.ask.id.clone();
+                        let event = Event::Session(*id, SessionEvent::AskClosed { ask: known.clone() });
+                        (known != open.ask.id).then_some(StampedEvent { at: stamped.at, event })
+                    }
+                    _ => None,
+                };
+                let with_loss = |event: StampedEvent| {
+                    let forgotten = forgotten(&event);
+                    [forgotten, Some(event)].into_iter().flatten()
+                };
+                events = events.into_iter().flat_map(with_loss).collect();
+            }
             Mutant::HidesFailures => events.retain(|stamped| match &stamped.event {
                 Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
                 _ => true,

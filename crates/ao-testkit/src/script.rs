@@ -109,8 +109,20 @@ fn choose(inner: &mut UniverseState) -> ScriptAction {
         91 => ScriptAction::Crash,
         92 => ScriptAction::Restart,
         93..=95 => some.map_or(ScriptAction::Post(vec![]), |session| {
-            let question = inner.rng.u32(1..4);
-            post(session, SessionInput::Answer { by: "ann".into(), question, text: "yes".into() })
+            // Mostly to what it asks; now and then to something that is over.
+            let number = inner.rng.u32(1..4);
+            let known = inner.log.shadow.sessions.get(&session);
+            let mut open: Vec<u32> = known
+                .map(|known| known.open_asks().iter().map(|open| open.number).collect())
+                .unwrap_or_default();
+            if open.is_empty() || number == 3 {
+                open.push(number);
+            }
+            let by = || "ann".to_owned();
+            let answer =
+                |question| SessionInput::Answer { by: by(), question, text: format!("yes to {question}") };
+            let post = |question| Input::Session { session, input: answer(question) };
+            ScriptAction::Post(open.into_iter().map(post).collect())
         }),
         96 => {
             // A foreign server is started, or ended.

@@ -1,8 +1,10 @@
 //! Interprets the events of hooks, for all agents. The names are data, because agents agree on little else.
 
+use ao_core::ask::AskDetail;
 use ao_core::evidence::Reading;
 use serde_json::Value;
 
+use crate::details::call_details;
 use crate::text::cut;
 
 /// Most characters of a description of the agent's work; it is shown, not sent on.
@@ -20,6 +22,8 @@ pub struct EventMeaning {
     pub reminder: bool,
     /// A tool call that the agent was not allowed to make.
     pub denied: Option<ToolDenial>,
+    /// The subject of the question, if it asks about a tool call.
+    pub details: Vec<AskDetail>,
 }
 
 /// A tool call that was denied.
@@ -114,7 +118,10 @@ fn interpret(meaning: EventKind, payload: &Value) -> EventMeaning {
             return EventMeaning { reading, denied: Some(denial(payload)), ..EventMeaning::default() };
         }
         EventKind::Tool => Reading::Working { doing: cut(&tool(payload), DOING_MOST) },
-        EventKind::Asking => Reading::Asking { question: cut(&question(payload), QUESTION_MOST) },
+        EventKind::Asking => {
+            let reading = Some(Reading::Asking { question: cut(&question(payload), QUESTION_MOST) });
+            return EventMeaning { reading, details: details(payload), ..EventMeaning::default() };
+        }
         EventKind::Notification => return notification(payload),
         EventKind::Taken => {
             let taken = text(payload, &["prompt", "text"]).map(str::to_owned);
@@ -144,7 +151,7 @@ fn notification(payload: &Value) -> EventMeaning {
         None => NOTIFICATIONS.iter().find(|(_, word, _)| message.contains(word)),
     };
     let meaning = found.map(|(_, _, meaning)| interpret(*meaning, payload)).unwrap_or_default();
-    EventMeaning { reminder: true, ..meaning }
+    EventMeaning { reminder: true, details: vec![], ..meaning }
 }
 
 /// Returns the question: the agent's own text, or the tool call that it wants to make.
@@ -158,10 +165,20 @@ fn question(payload: &Value) -> String {
     }
 }
 
+/// Returns what a tool call would do.
+fn details(payload: &Value) -> Vec<AskDetail> {
+    let name = text(payload, &["tool_name", "toolName"]).unwrap_or("");
+    tool_input(payload).map(|input| call_details(name, input)).unwrap_or_default()
+}
+
+fn tool_input(payload: &Value) -> Option<&Value> {
+    ["tool_input", "toolInput", "toolArgs"].iter().find_map(|key| payload.get(key))
+}
+
 /// Describes a tool call by its name and its main argument.
 fn tool(payload: &Value) -> String {
     let name = text(payload, &["tool_name", "toolName"]).unwrap_or("");
-    let input = ["tool_input", "toolInput", "toolArgs"].iter().find_map(|key| payload.get(key));
+    let input = tool_input(payload);
     let what = match input {
         Some(Value::String(what)) => Some(what.as_str()),
         Some(input) => text(input, &["command", "file_path", "path", "url", "query", "description"]),
@@ -252,6 +269,21 @@ mod tests {
         ] {
             assert_eq!(denied(payload.clone()).as_deref(), expected, "{payload}");
         }
+    }
+
+    #[test]
+    fn a_request_for_a_permission_has_its_subject_and_a_reminder_has_none() {
+        let input = json!({"file_path": "a.rs", "old_string": "one", "new_string": "two"});
+        let request =
+            json!({"hook_event_name": "PermissionRequest", "tool_name": "Edit", "tool_input": input});
+        let diff = AskDetail::Diff { path: "a.rs".into(), diff: "-one\n+two\n".into() };
+        let expected = [AskDetail::Tool { name: "Edit".into() }, diff];
+        assert_eq!(understand(None, &request).details, expected);
+        let notification = json!({"hook_event_name": "Notification", "notification_type": "permission_prompt",
+                                  "message": "Claude needs your permission", "tool_input": input});
+        assert_eq!(understand(None, &notification).details, []);
+        let tool = json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": input});
+        assert_eq!(understand(None, &tool).details, []);
     }
 
     #[test]

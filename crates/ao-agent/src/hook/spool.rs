@@ -191,6 +191,13 @@ impl Spool {
             let (tool, detail, state) = (denial.tool, String::new(), CallState::Denied);
             reporter.report(report(AgentReport::ToolCall(ToolCall { id, tool, detail, state }))).await;
         }
+        if let Some(Reading::Asking { question }) = &event.reading
+            && !event.details.is_empty()
+        {
+            // First: a notice about the question has its subject.
+            let (question, details) = (question.clone(), event.details);
+            reporter.report(report(AgentReport::Dialog { question, details })).await;
+        }
         if let Some(mut reading) = event.reading {
             let open = self.history.reads(session, attempt, at, &reading, event.reminder);
             if let (Reading::Asking { question }, Some(open)) = (&mut reading, open) {

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use crate::text::cut;
 
-/// Longer lines are skipped. The longest message that can be delivered fits, however it is escaped.
-pub const LINE_MOST: usize = 256 * 1024;
+/// Longer lines are skipped. The longest message that can be delivered fits, however it is escaped, and so does a request for
+/// permission with a diff of a megabyte.
+pub const LINE_MOST: usize = 2 * 1024 * 1024;
 /// Most characters of a description of the agent's work; it is shown, not sent on.
 const DOING_MOST: usize = 200;
 /// Most characters of a question; a person has to be able to read all of it.

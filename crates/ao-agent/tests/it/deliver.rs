@@ -1,12 +1,15 @@
 //! A message arrives once, and never in a dialog.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use ao_agent::Prompt;
+use ao_agent::{Options, Prompt};
 use ao_core::AskId;
 use ao_ports::{Agent, AnswerOrder, AnswerOutcome, DeliveryOutcome};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
+use crate::support::{
+    ATTEMPT, Buffers, SESSION, Stage, agent, agent_over, follow, following, order, process,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_one_line_with_its_number() {
@@ -81,6 +84,34 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
     buffers.says(r#"{"ao":"idle"}"#);
     notebook.until(2).await;
     assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(DeliveryOutcome::Written));
+}
+
+/// The daemon dies between deciding to write an answer and writing it.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_not_written_is_written_once_by_a_new_daemon() {
+    let buffers = Arc::new(Buffers::default());
+    buffers.remembers_writes.store(true, Ordering::Relaxed);
+    let stage = agent(&buffers, Prompt::Lines, &[]);
+    buffers.says(r#"{"ao":"asking","ask":"7","question":"May I?"}"#);
+    let answer = AnswerOrder {
+        session: SESSION,
+        attempt: ATTEMPT,
+        process: process(),
+        number: 1,
+        ask: Some(AskId::new("7")),
+        question: "May I?".into(),
+        option: None,
+        text: "yes".into(),
+    };
+    buffers.fails_writes.store(true, Ordering::Relaxed);
+    assert!(stage.agent.answer(&answer).await.is_err());
+    buffers.fails_writes.store(false, Ordering::Relaxed);
+    for _ in 0..3 {
+        let options = Options { prompt: Prompt::Lines, ..Options::default() };
+        let next = agent_over(&buffers, options, stage.folder());
+        assert_eq!(next.answer(&answer).await, Ok(AnswerOutcome::Given));
+    }
+    assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"ask\":\"7\",\"text\":\"yes\"}\n"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,6 +35,10 @@ pub(crate) struct Buffers {
     /// The asks of the current turn that it has not opened yet, and the number of those that it has.
     asks: Mutex<(VecDeque<String>, u32)>,
     turns: Mutex<Vec<String>>,
+    /// Its runtime writes each number once, also if it is asked again.
+    pub(crate) remembers_writes: AtomicBool,
+    /// Writes fail, as if the daemon ended before.
+    pub(crate) fails_writes: AtomicBool,
     /// It shares no files with this machine, and places none.
     pub(crate) is_elsewhere: AtomicBool,
     pub(crate) clock: ManualClock,
@@ -132,6 +136,7 @@ impl Runtime for Buffers {
         let shared = !self.is_elsewhere.load(Ordering::Relaxed);
         RuntimeAbilities {
             pipes: true,
+            remembers_writes: self.remembers_writes.load(Ordering::Relaxed),
             shares_files: shared,
             places_files: shared,
             ..RuntimeAbilities::default()
@@ -147,7 +152,14 @@ impl Runtime for Buffers {
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-        assert!(self.numbers.lock().unwrap().insert(order.number), "a number is used once");
+        if self.fails_writes.load(Ordering::Relaxed) {
+            return Err(RuntimeError::Failed("no writes".into()));
+        }
+        let is_new = self.numbers.lock().unwrap().insert(order.number);
+        if !is_new && self.remembers_writes.load(Ordering::Relaxed) {
+            return Ok(WriteOutcome::AlreadyWritten);
+        }
+        assert!(is_new, "a number is used once");
         let line = String::from_utf8(order.bytes.clone()).unwrap();
         self.told.lock().unwrap().push(line.clone());
         if self.plays {

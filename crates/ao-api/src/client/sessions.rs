@@ -9,8 +9,8 @@ use serde_json::json;
 use super::path::RequestPath;
 use super::{ApiCall, Client, ClientError, OUTPUT_LIMIT};
 use crate::{
-    Answer, Cleanup, CleanupOrder, Explanation, MessageSent, Messages, NewMessage, NewSession, Output,
-    Restore, Resume, Session, Sessions, Spawned, Stop, segment,
+    Answer, Asks, Cleanup, CleanupOrder, Explanation, MessageSent, Messages, NewMessage, NewSession, Output,
+    Restore, Resume, Session, SessionAsk, Sessions, Spawned, Stop, segment,
 };
 
 const SESSIONS: &str = "/api/sessions";
@@ -46,9 +46,21 @@ impl Client {
         self.post(path(session, "/message"), message)
     }
 
-    /// Answers the question with this number.
-    pub fn answer(&self, session: &str, question: u32, answer: &str) -> ApiCall<'_, Session> {
-        self.post(path(session, "/answer"), &Answer { answer: answer.to_owned(), question })
+    /// Returns the open asks of all sessions, or of one.
+    pub fn asks(&self, session: Option<&str>) -> ApiCall<'_, Asks> {
+        match session {
+            Some(session) => self.get(path(session, "/asks")),
+            None => self.get("/api/asks"),
+        }
+    }
+
+    /// Returns an open ask with all of its details.
+    pub fn ask(&self, session: &str, ask: &str) -> ApiCall<'_, SessionAsk> {
+        self.get(path(session, &format!("/asks/{}", segment(ask))))
+    }
+
+    pub fn answer(&self, session: &str, answer: &Answer) -> ApiCall<'_, Session> {
+        self.post(path(session, "/answer"), answer)
     }
 
     pub fn stop(&self, session: &str, order: &Stop) -> ApiCall<'_, IgnoredAny> {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confidence, Evidence, Reading, Signal, SignalSource};
+use super::{Confidence, Evidence, Reading, Signal, SignalSource, is_generic, same_question};
 use crate::Timestamp;
-use crate::text::{same_words, word_enum};
+use crate::text::word_enum;
 
 /// The time for which a claim to be working holds without further signs of work.
 const WORK_STANDS: Duration = Duration::from_secs(45);
@@ -138,30 +138,37 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
 }
 
 /// Returns the signal whose text a person sees for an open dialog. Keys go to the dialog on the screen, so if the
-/// screen shows another question than the claim, the screen counts.
+/// screen shows another question than the claim, the screen counts; unless it shows no subject, such as "Do you want to
+/// proceed?", and another source has reported one since the last sign of work or of a person who may have answered.
 fn shown<'a>(evidence: &'a Evidence, claim: &'a Signal) -> &'a Signal {
-    let Reading::Asking { question: told } = &claim.reading else { return claim };
-    match evidence.from(SignalSource::Terminal) {
-        Some(screen @ Signal { reading: Reading::Asking { question }, .. })
-            if !same_question(told, question) =>
-        {
-            screen
+    let has_subject = |signal: &&Signal| question_of(signal).is_some_and(|question| !is_generic(question));
+    let same = |screen: &Signal| {
+        let (told, shown) = (question_of(claim), question_of(screen));
+        told.zip(shown).is_some_and(|(told, shown)| same_question(told, shown))
+    };
+    match evidence.from(SignalSource::Terminal).filter(|signal| question_of(signal).is_some()) {
+        Some(screen) if has_subject(&screen) => {
+            if same(screen) {
+                claim
+            } else {
+                screen
+            }
         }
-        _ => claim,
+        None if has_subject(&claim) => claim,
+        screen => {
+            let closed = evidence.last_work.max(evidence.human_typed);
+            let is_open = |signal: &&Signal| closed.is_none_or(|closed| signal.at >= closed);
+            let subjects = evidence.latest().filter(has_subject).filter(is_open);
+            subjects.max_by_key(|signal| signal.at).or(screen).unwrap_or(claim)
+        }
     }
 }
 
-/// Returns whether two sources report the same question, apart from the name of the tool that a hook puts before the
-/// call: `Bash: May I?` and `May I?`. A question that merely contains another one is different.
-pub fn same_question(one: &str, other: &str) -> bool {
-    let is_tool = |word: &str| !word.trim_start().contains(char::is_whitespace);
-    let call = |words: &str| {
-        let (tool, call) = words.split_once(": ")?;
-        is_tool(tool).then(|| call.to_owned())
-    };
-    same_words(one, other)
-        || call(one).is_some_and(|call| same_words(&call, other))
-        || call(other).is_some_and(|call| same_words(&call, one))
+fn question_of(signal: &Signal) -> Option<&str> {
+    match &signal.reading {
+        Reading::Asking { question } => Some(question),
+        _ => None,
+    }
 }
 
 /// Returns the time at which the judgement made at `judged` changes by the clock alone, if it does.
@@ -404,6 +411,13 @@ mod tests {
             (harmful, "ls", "ls"),
             ("Claude needs your permission to use Bash", harmful, harmful),
             ("Bash: rm -rf /x", "rm -rf ./x", "rm -rf ./x"),
+            // One that has no subject does not hide the other.
+            (harmful, "Do you want to proceed?\n❯ 1. Yes\n  2. No", harmful),
+            (
+                "Claude needs your permission to use Bash",
+                "Do you want to proceed?",
+                "Do you want to proceed?",
+            ),
         ] {
             for both in [
                 [(10, SignalSource::Hook, ask(hook)), (11, SignalSource::Terminal, ask(screen))],

@@ -12,6 +12,7 @@
 //! nothing yields `unknown`, not a guess. Waiting for a person never decays by the clock.
 
 mod judge;
+mod question;
 mod signal;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,7 +24,8 @@ use crate::ask::OpenAsk;
 use crate::{AskId, Attempt, Timestamp};
 
 pub(crate) use judge::next_change;
-pub use judge::{AgentActivity, Judgement, JudgementRule, judge, same_question};
+pub use judge::{AgentActivity, Judgement, JudgementRule, judge};
+pub use question::{is_generic, same_question};
 pub use signal::{Confidence, Reading, Signal, SignalSource};
 
 /// The time in which a repeated signal is no news.
@@ -138,15 +140,25 @@ impl Evidence {
         self.asks.insert(open.ask.id.clone(), open);
     }
 
-    /// Closes an ask. The agent goes on, which is a sign of work.
-    pub(crate) fn close(&mut self, id: &AskId, at: Timestamp) {
+    /// Returns the open ask with this number.
+    pub(crate) fn numbered(&self, number: u32) -> Option<&OpenAsk> {
+        self.asks.values().find(|open| open.number == number)
+    }
+
+    /// Closes an ask, and returns it if it was open. The agent goes on, which is a sign of work.
+    pub(crate) fn close(&mut self, id: &AskId, at: Timestamp) -> Option<OpenAsk> {
         self.last_work = self.last_work.max(Some(at));
-        if self.asks.remove(id).is_some() {
-            self.closed.push_back(id.clone());
-            if self.closed.len() > CLOSED_KEPT {
-                self.closed.pop_front();
-            }
+        let open = self.asks.remove(id)?;
+        self.closed.push_back(id.clone());
+        if self.closed.len() > CLOSED_KEPT {
+            self.closed.pop_front();
         }
+        // The earlier claims of other sources were about the same dialog.
+        self.latest.retain(|_, signal| match &signal.reading {
+            Reading::Asking { question } => !(is_generic(question) || open.ask.is_worded(question)),
+            _ => true,
+        });
+        Some(open)
     }
 
     /// Returns true if an ask of that time is over: it was closed, or a turn has ended since.
@@ -155,15 +167,15 @@ impl Evidence {
         self.closed.contains(id) || self.latest.values().any(rests_since)
     }
 
-    pub(crate) fn record(&mut self, signal: &Signal) {
+    /// Records a signal, and returns the asks that it closes.
+    pub(crate) fn record(&mut self, signal: &Signal) -> Vec<OpenAsk> {
         // At the end of a turn no ask of it is open, also if no report of that has arrived.
-        if signal.reading == Reading::Idle {
-            self.asks.retain(|_, open| open.since >= signal.at);
-        }
+        let is_over = |open: &OpenAsk| signal.reading == Reading::Idle && open.since < signal.at;
+        let closed = self.asks.extract_if(.., |_, open| is_over(open)).map(|(_, open)| open).collect();
         match &signal.reading {
             Reading::HumanTyped => {
                 self.human_typed = self.human_typed.max(Some(signal.at));
-                return;
+                return closed;
             }
             Reading::Working { .. } | Reading::Alive { busy: true } => {
                 self.last_work = self.last_work.max(Some(signal.at));
@@ -171,5 +183,6 @@ impl Evidence {
             _ => {}
         }
         self.latest.insert(signal.source, signal.clone());
+        closed
     }
 }

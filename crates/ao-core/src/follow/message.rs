@@ -181,25 +181,17 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
     }
 }
 
-/// Returns the command that answers an ask, with its options or the numbered choices of its dialog, if it has any.
+/// Returns the command that answers an ask, with its options if it has any.
 fn how_to_answer(session: &Session, incident: &Incident) -> String {
     let open = session.open_asks();
     let asked = |open: &&OpenAsk| incident.key.problem == ProblemId::Ask(open.number);
     let meant = open.iter().find(asked).or(open.last());
-    let options = meant.iter().flat_map(|open| &open.ask.options).map(|option| option.id.as_str());
-    let choices: Vec<&str> = options.chain(incident.detail.lines().filter_map(choice)).collect();
-    let answers = match &choices[..] {
+    let options: Vec<&str> =
+        meant.iter().flat_map(|open| &open.ask.options).map(|option| option.id.as_str()).collect();
+    let answers = match &options[..] {
         [] => "yes|no|TEXT".to_owned(),
-        choices => choices.join("|"),
+        options => options.join("|"),
     };
     let (name, number) = (&session.spec.name, meant.map_or(session.dialogs.questions, |open| open.number));
-    format!("Answer with: ao answer {name} {answers} --question {number}")
-}
-
-/// Returns the number of a choice, such as `2` in `❯ 2. No, and say why`.
-fn choice(line: &str) -> Option<&str> {
-    let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
-    let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
-    let numbers = !number.is_empty() && number.len() < 3 && rest.starts_with(['.', ')']);
-    numbers.then_some(number)
+    format!("Answer with: ao answer {name} {answers} --ask {number}")
 }

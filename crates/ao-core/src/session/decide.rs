@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::dialog::{answer, is_answering};
+use super::answer::{answer, is_answering};
 use super::due::{due, go_on};
 use super::holds::{cut_turn, halt, hold, release, resume, spent};
 use super::launch::{has_ended, launch, may_go_on, may_restore, requeued, restored, wake};

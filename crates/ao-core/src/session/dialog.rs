@@ -1,14 +1,13 @@
-//! Asks and dialogs of an agent: which are open, when they count as the same one, and the answers.
+//! Asks and dialogs of an agent: which are open, and when they count as the same one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Session, SessionEvent};
-use crate::ask::{Ask, AskKind, OpenAsk};
-use crate::evidence::{AgentActivity, Reading, Signal, SignalSource, same_question};
-use crate::refusal::Refusal;
+use super::{ClosedAsk, DialogAnswer, Phase, Session};
+use crate::ask::{Ask, AskDetail, OpenAsk, choices};
+use crate::evidence::{AgentActivity, Reading, Signal, SignalSource, is_generic, same_question};
 use crate::text::same_words;
 use crate::{AskId, Timestamp};
 
@@ -20,8 +19,14 @@ const JUST_ANSWERED: Duration = Duration::from_secs(3);
 /// The questions and answers of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DialogState {
-    /// The answer that is being given to the open dialog.
+    /// The answer that is being given.
     pub answer: Option<DialogAnswer>,
+    /// The answers to other asks that wait for it, in order.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub waiting: VecDeque<DialogAnswer>,
+    /// The asks that were closed last.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub closed: VecDeque<ClosedAsk>,
     /// Time at which the open dialog began. It is the same one until the agent is seen to do something else.
     pub open: Option<Timestamp>,
     /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
@@ -32,6 +37,17 @@ pub struct DialogState {
     pub answered: Option<Timestamp>,
     /// Count of the answers; the number of the last one.
     pub answers: u32,
+    /// The subject of the last dialog that a hook has reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub described: Option<DialogSubject>,
+}
+
+/// The exact subject of a dialog, as a hook has reported it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DialogSubject {
+    /// The question in the words of the hook.
+    pub question: String,
+    pub details: Vec<AskDetail>,
 }
 
 /// A dialog as it was last seen.
@@ -46,69 +62,6 @@ pub struct LastDialog {
     pub words: BTreeMap<SignalSource, String>,
 }
 
-/// An answer of a person to a dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DialogAnswer {
-    pub number: u32,
-    pub by: String,
-    /// The ask, if the agent has reported it by its id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask: Option<AskId>,
-    /// The question that was read. An answer to one question must not reach the next.
-    pub question: String,
-    /// The number of the question.
-    pub to: u32,
-    /// The id of the option that was chosen, if the ask has options.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub option: Option<String>,
-    pub text: String,
-}
-
-/// Takes an answer to the ask with that number only: the question that the person read may have been replaced since.
-pub(super) fn answer(
-    session: &Session,
-    now: Timestamp,
-    by: String,
-    question: u32,
-    text: String,
-) -> Result<Vec<SessionEvent>, Refusal> {
-    if session.dialogs.answer.is_some() {
-        return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
-    }
-    let open = session.open_asks();
-    let Some(latest) = open.last() else {
-        return Err(Refusal::not_now(session, now, "answered", "it asks nothing"));
-    };
-    let Some(OpenAsk { ask, number: to, .. }) = open.iter().find(|open| open.number == question) else {
-        return Err(Refusal::OtherQuestion {
-            name: session.spec.name.clone(),
-            meant: question,
-            open: latest.number,
-            question: latest.ask.title.clone(),
-        });
-    };
-    let option = ask.option(&text).map(|option| option.id.clone());
-    if option.is_none() && ask.kind != AskKind::Text {
-        let options: Vec<String> = ask.options.iter().map(|option| format!("`{}`", option.id)).collect();
-        let name = session.spec.name.clone();
-        return Err(Refusal::NoSuchOption { name, question, options: options.join(", ") });
-    }
-    let answer = DialogAnswer {
-        number: session.dialogs.answers.saturating_add(1),
-        by,
-        ask: session.evidence.open_ask(&ask.id).map(|open| open.ask.id.clone()),
-        question: ask.title.clone(),
-        to: *to,
-        option,
-        text,
-    };
-    Ok(vec![SessionEvent::Answering { answer }])
-}
-
-pub(super) fn is_answering(session: &Session, number: u32) -> bool {
-    session.dialogs.answer.as_ref().is_some_and(|answer| answer.number == number)
-}
-
 impl Session {
     /// Returns its open asks, in the order of their numbers. A dialog that its agent has not reported by an id is one too.
     pub fn open_asks(&self) -> Vec<OpenAsk> {
@@ -116,40 +69,64 @@ impl Session {
             return vec![];
         }
         let named: Vec<OpenAsk> = self.evidence.open_asks().into_iter().cloned().collect();
-        if !named.is_empty() || self.judgement.activity != AgentActivity::NeedsInput {
+        let is_dialog = named.is_empty() && self.judgement.activity == AgentActivity::NeedsInput;
+        if !is_dialog || self.dialogs.is_shown_longer() {
             return named;
         }
         let number = self.dialogs.questions;
-        let ask = Ask::question(AskId::new(&format!("dialog-{number}")), &self.judgement.detail);
-        vec![OpenAsk { number, since: self.dialogs.open.unwrap_or(self.activity_since), ask }]
+        let id = AskId::new(&format!("dialog-{number}"));
+        let title = self.judgement.detail.clone();
+        let screen = self.dialogs.screen_words().unwrap_or(&title);
+        let mut ask = Ask { options: choices(screen), ..Ask::question(id, &title) };
+        if let Some(described) = &self.dialogs.described
+            && same_question(&described.question, &title)
+        {
+            ask.details.clone_from(&described.details);
+        }
+        let since = self.dialogs.open.unwrap_or(self.activity_since);
+        vec![OpenAsk { number, since, ask, whole: None }]
+    }
+
+    /// Returns the number and the beginning of a dialog that was an earlier sight of this ask: seen in the same turn, with the
+    /// same content, by a source that does not know its id.
+    pub(super) fn sighted(&self, ask: &Ask) -> Option<(u32, Timestamp)> {
+        let is_open =
+            self.evidence.open_asks().is_empty() && self.judgement.activity == AgentActivity::NeedsInput;
+        let since = self.dialogs.open.filter(|_| is_open)?;
+        let last = self.dialogs.last.as_ref()?;
+        let mut words = last.words.values().chain([&last.question]);
+        let is_it = words.all(|words| is_generic(words) || ask.is_worded(words));
+        is_it.then_some((self.dialogs.questions, since))
     }
 }
 
 impl DialogState {
-    /// Begins to give an answer.
-    pub(super) fn begin_answer(&mut self, answer: &DialogAnswer) {
-        self.answers = answer.number;
-        self.answer = Some(answer.clone());
-    }
-
     /// Numbers an ask that the agent has reported by its id. A dialog without one was an earlier sight of it, or is over.
-    pub(super) fn number_ask(&mut self) -> u32 {
+    pub(super) fn number_ask(&mut self, number: u32) {
         self.replace();
-        self.questions = self.questions.saturating_add(1);
-        self.questions
+        self.questions = self.questions.max(number);
     }
 
-    /// Closes the dialog, because it was answered, and returns the ask that the answer was for.
-    pub(super) fn end_answer(&mut self, at: Timestamp) -> Option<AskId> {
+    /// Closes the dialog that an answer was for.
+    pub(super) fn close_dialog(&mut self, answer: &DialogAnswer, at: Timestamp) {
         self.open = None;
         self.answered = Some(at);
-        let answer = self.answer.take()?;
         if answer.ask.is_some() {
             // Another source may show the same dialog for a moment longer.
-            let (question, words) = (answer.question, BTreeMap::new());
+            let (question, words) = (answer.question.clone(), BTreeMap::new());
             self.last = Some(LastDialog { since: at, question, seen: at, words });
         }
-        answer.ask
+    }
+
+    /// Returns true if another source only shows for a moment longer what was reported by its id, and is closed.
+    fn is_shown_longer(&self) -> bool {
+        let was_last = |closed: &ClosedAsk| closed.number == self.questions && closed.ask.is_some();
+        self.open.is_none() && self.closed.iter().any(was_last)
+    }
+
+    /// Returns the words of the open dialog on the screen, if they are known.
+    pub(super) fn screen_words(&self) -> Option<&String> {
+        self.last.as_ref().filter(|_| self.open.is_some())?.words.get(&SignalSource::Terminal)
     }
 
     /// Closes the dialog and forgets it, because the agent asks something else.
@@ -178,23 +155,27 @@ impl DialogState {
         });
     }
 
-    /// Returns true if the dialog has given way to another, with nothing seen in between.
+    /// Returns true if the dialog has given way to another, with nothing seen in between. `typed` is when a person last typed
+    /// to the agent.
     ///
     /// A source that words it otherwise than before means another dialog, and so does one that words it otherwise than the
     /// other sources. Only hooks word one dialog in several ways, first as a request and then as a reminder, so while the
-    /// screen is read, the screen alone decides.
-    pub(super) fn is_replaced_by(&self, signal: &Signal) -> bool {
+    /// screen shows its subject, the screen alone decides. Words without a subject, such as "Do you want to proceed?", fit
+    /// every dialog, so they never make one of what another source has reported; unless a person may have closed that one.
+    pub(super) fn is_replaced_by(&self, signal: &Signal, typed: Option<Timestamp>) -> bool {
         let Reading::Asking { question } = &signal.reading else { return false };
         let Some(dialog) = &self.last else { return false };
+        let is_screen = signal.source == SignalSource::Terminal;
+        let screen = dialog.words.get(&SignalSource::Terminal);
+        let shows_subject = screen.is_some_and(|words| !is_generic(words));
         match dialog.words.get(&signal.source) {
-            _ if signal.source == SignalSource::Hook
-                && dialog.words.contains_key(&SignalSource::Terminal) =>
-            {
-                false
-            }
+            _ if signal.source == SignalSource::Hook && shows_subject => false,
+            _ if is_generic(question) && !is_screen => false,
             Some(before) => !same_words(before, question),
+            None if is_generic(question) => typed.is_some_and(|typed| typed >= dialog.since),
             None => {
-                !dialog.words.is_empty() && !dialog.words.values().any(|known| same_question(known, question))
+                let fits = |known: &String| same_question(known, question) || is_generic(known);
+                !dialog.words.is_empty() && !dialog.words.values().any(fits)
             }
         }
     }
@@ -214,6 +195,7 @@ impl DialogState {
     /// Returns true if the agent only shows for a moment longer what was just answered.
     fn was_answered(&self, question: &str, at: Timestamp) -> bool {
         let just = self.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED);
-        just && self.last.as_ref().is_some_and(|last| same_question(&last.question, question))
+        let is_it = |last: &LastDialog| same_question(&last.question, question) || is_generic(question);
+        just && self.last.as_ref().is_some_and(is_it)
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AfterStop, CheckedOut, Delivery, DialogAnswer, HoldKind, Message, NewMessage, ProcessRef, SessionOutcome,
-    SessionSpec, TurnCancel,
+    AfterStop, CheckedOut, Delivery, DialogAnswer, DialogSubject, HoldKind, Message, NewMessage, ProcessRef,
+    SessionOutcome, SessionSpec, TurnCancel,
 };
 use crate::agent_report::{AgentReport, PlanStep, TurnEnd};
 use crate::ask::OpenAsk;
@@ -182,6 +182,8 @@ pub enum SessionEvent {
     Asked { open: OpenAsk },
     /// An ask was answered elsewhere, or withdrawn.
     AskClosed { ask: AskId },
+    /// A hook has reported the subject of the dialog that is open, or will be in a moment.
+    DialogDescribed { subject: DialogSubject },
     /// A person's answer is to be given.
     Answering { answer: DialogAnswer },
     /// The answer was given.

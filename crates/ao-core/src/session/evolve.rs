@@ -5,7 +5,9 @@ use super::{
     SessionHold, WatchState,
 };
 use crate::agent_report::TurnEnd;
-use crate::evidence::{AgentActivity, Confidence, Evidence, Reading, Signal, SignalSource, judge};
+use crate::evidence::{
+    AgentActivity, Confidence, Evidence, Reading, Signal, SignalSource, is_generic, judge,
+};
 use crate::workspace::{SessionWorkspace, WorkspaceState};
 use crate::{ConversationId, Timestamp};
 
@@ -60,7 +62,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.launch.begin(conversation, *resume);
             session.evidence = Evidence::of(*attempt, at);
             session.watch.begin(at);
-            session.dialogs.answer = None;
+            session.dialogs.drop_answers();
             // The messages of the last turn are in the outbox now.
             session.resume.unfinished.clear();
             session.last_reply = None;
@@ -116,8 +118,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 }
                 _ => {}
             }
-            let another = session.dialogs.is_replaced_by(signal);
-            session.evidence.record(signal);
+            let another = session.dialogs.is_replaced_by(signal, session.evidence.human_typed);
+            for open in session.evidence.record(signal) {
+                session.dialogs.withdrawn(&open, at);
+            }
             if another {
                 session.dialogs.replace();
             }
@@ -131,7 +135,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 if another {
                     session.activity_since = at;
                 }
-                if let Some(dialog) = &mut session.dialogs.last {
+                if let Some(dialog) = &mut session.dialogs.last
+                    // A reminder says less than the request before.
+                    && (!is_generic(question) || !dialog.words.contains_key(&signal.source))
+                {
                     dialog.words.insert(signal.source, question.clone());
                 }
             }
@@ -152,24 +159,30 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::CheckoutChanged { checked_out } => session.watch.checked_out = checked_out.clone(),
         E::Asked { open } => {
-            if open.number > session.dialogs.questions {
-                session.dialogs.number_ask();
+            if session.evidence.open_ask(&open.ask.id).is_none() {
+                session.dialogs.number_ask(open.number);
             }
             session.evidence.open(open.clone());
             rejudge(session, at);
         }
         E::AskClosed { ask } => {
-            session.evidence.close(ask, at);
+            if let Some(open) = session.evidence.close(ask, at) {
+                session.dialogs.withdrawn(&open, at);
+            }
             rejudge(session, at);
         }
+        E::DialogDescribed { subject } => session.dialogs.described = Some(subject.clone()),
         E::Answering { answer } => session.dialogs.begin_answer(answer),
         E::Answered { .. } => {
-            if let Some(ask) = session.dialogs.end_answer(at) {
+            if let Some(answer) = session.dialogs.end_answer(at)
+                && let Some(ask) =
+                    session.evidence.numbered(answer.to).map(|open| open.ask.id.clone()).or(answer.ask)
+            {
                 session.evidence.close(&ask, at);
                 rejudge(session, at);
             }
         }
-        E::NotAnswered { .. } => session.dialogs.answer = None,
+        E::NotAnswered { .. } => session.dialogs.fail_answer(),
 
         // ── the end of a process ──
         E::StopWanted { outcome } => match &mut session.phase {
@@ -188,7 +201,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::Stopping { then } => {
             session.watch.wanted = false;
-            session.dialogs.answer = None;
+            session.dialogs.drop_answers();
             session.cancels.current = None;
             session.stopped = at;
             if let Phase::Running { since, .. } = session.phase {

@@ -10,6 +10,7 @@
 //!
 //! The phase is a fact; the [`StatusReport`] for people is derived from it and from the evidence.
 
+mod answer;
 mod classic;
 mod decide;
 mod denied;
@@ -39,10 +40,11 @@ use crate::setup::Origin;
 use crate::workspace::{SessionWorkspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
+pub use answer::{AskEnd, ClosedAsk, DialogAnswer};
 pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::DeniedCalls;
-pub use dialog::{DialogAnswer, DialogState, LastDialog};
+pub use dialog::{DialogState, DialogSubject, LastDialog};
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;

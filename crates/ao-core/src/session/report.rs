@@ -4,14 +4,14 @@ use super::decide::signalled;
 use super::denied::denied;
 use super::holds::spent;
 use super::say::proven;
-use super::{Phase, Session, SessionEvent};
+use super::{DialogSubject, Phase, Session, SessionEvent};
 use crate::agent_report::{AgentReport, CallState, TurnCause, TurnEnd};
-use crate::ask::OpenAsk;
+use crate::ask::{Ask, OpenAsk};
 use crate::evidence::{Reading, Signal, SignalSource};
 use crate::outside::one_line;
 use crate::state::State;
 use crate::text::beginning;
-use crate::{Attempt, Timestamp};
+use crate::{AskId, Attempt, Timestamp};
 
 /// The longest reply that is recorded. The output of the agent has all of it.
 const REPLY_MOST: usize = 2000;
@@ -82,6 +82,7 @@ pub(super) fn reported(
         }
         AgentReport::Usage { spend } => spent(session, session.usage.before.plus(spend)),
         AgentReport::Asked { ask } if runs && !session.evidence.is_over(&ask.id, at) => {
+            let whole = ask.is_long().then(|| ask.length());
             let ask = ask.bounded();
             let known = session.evidence.open_ask(&ask.id);
             let is_full = known.is_none() && session.evidence.open_asks().len() >= ASKS_MOST;
@@ -90,14 +91,25 @@ pub(super) fn reported(
             }
             let (number, since) = match known {
                 Some(open) => (open.number, open.since),
-                None => (session.dialogs.questions.saturating_add(1), at.min(now)),
+                None => session
+                    .sighted(&ask)
+                    .unwrap_or_else(|| (session.dialogs.questions.saturating_add(1), at.min(now))),
             };
-            vec![E::Asked { open: OpenAsk { number, since, ask } }]
+            // Reported again by an adapter that has kept only the beginnings.
+            let whole = whole.or_else(|| known.filter(|known| known.ask.details == ask.details)?.whole);
+            vec![E::Asked { open: OpenAsk { number, since, ask, whole } }]
         }
         AgentReport::AskClosed { ask } if session.evidence.open_ask(&ask).is_some() => {
             vec![E::AskClosed { ask }]
         }
+        AgentReport::Dialog { question, details } if runs => {
+            let Ask { title: question, details, .. } =
+                Ask { details, ..Ask::question(AskId::new("dialog"), &question) }.bounded();
+            let subject = DialogSubject { question, details };
+            let is_news = session.dialogs.described.as_ref() != Some(&subject);
+            if is_news { vec![E::DialogDescribed { subject }] } else { vec![] }
+        }
         // No process waits for an answer, or the ask is over.
-        AgentReport::Asked { .. } | AgentReport::AskClosed { .. } => vec![],
+        AgentReport::Asked { .. } | AgentReport::AskClosed { .. } | AgentReport::Dialog { .. } => vec![],
     }
 }

@@ -256,8 +256,10 @@ impl Session {
                     for open in self.evidence.open_asks() {
                         add(IncidentKind::AgentNeedsInput, ProblemId::Ask(open.number), &open.ask.title);
                     }
-                    if let Some(since) = self.dialogs.open {
-                        add(IncidentKind::AgentNeedsInput, ProblemId::Since(since), &self.judgement.detail);
+                    if self.dialogs.open.is_some() {
+                        // By the number that it keeps if the agent reports it by an id.
+                        let id = ProblemId::Ask(self.dialogs.questions);
+                        add(IncidentKind::AgentNeedsInput, id, &self.judgement.detail);
                     }
                 }
                 AgentActivity::Blocked => {

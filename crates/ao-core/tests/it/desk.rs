@@ -174,6 +174,12 @@ impl Desk {
         self.tell(session, SessionInput::Signal(signal))
     }
 
+    /// The same, if it has a process.
+    pub(crate) fn try_sees(&mut self, session: SessionId, source: SignalSource, reading: Reading) {
+        let input = SessionInput::Signal(self.signal(session, source, reading));
+        let _ = self.try_take(Input::Session { session, input });
+    }
+
     pub(crate) fn signal(&self, session: SessionId, source: SignalSource, reading: Reading) -> Signal {
         let confidence = if source == SignalSource::Terminal { Confidence::Low } else { Confidence::High };
         Signal { attempt: self.session(session).attempt, source, at: self.now, confidence, reading }

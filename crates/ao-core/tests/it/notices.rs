@@ -275,8 +275,8 @@ fn a_question_that_was_answered_in_the_night_is_not_told_in_the_morning() {
 #[test]
 fn a_question_says_how_to_answer_it() {
     for (question, answer) in [
-        ("Allow `rm`?", "ao answer app-1 yes|no|TEXT --question 1"),
-        ("Do you want to proceed?\n❯ 1. Yes\n  2. No, and say why", "ao answer app-1 1|2 --question 1"),
+        ("Allow `rm`?", "ao answer app-1 yes|no|TEXT --ask 1"),
+        ("Do you want to proceed?\n❯ 1. Yes\n  2. No, and say why", "ao answer app-1 1|2 --ask 1"),
     ] {
         let mut desk = Desk::new();
         let session = desk.idle("1");

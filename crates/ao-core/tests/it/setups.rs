@@ -259,7 +259,8 @@ fn a_dialog_is_answered_once_and_only_while_it_is_open() {
     desk.tell(session, answer());
     assert_eq!(desk.wants(session), [format!("answer 1 to {session}")]);
     let refused = desk.try_take(Input::Session { session, input: answer() }).unwrap_err();
-    assert!(refused.to_string().ends_with("an answer is on its way"), "{refused}");
+    let told = "ann has already answered question 1 of the session `app-1`, and the agent is being given the answer: 1";
+    assert_eq!(refused.to_string(), told);
     // It is typed; whether the dialog has closed is for a look to say.
     desk.tell(session, SessionInput::Answered { attempt: attempt(1), number: 1 });
     assert_eq!(desk.wants(session), [format!("look at {session}")]);

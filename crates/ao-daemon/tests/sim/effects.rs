@@ -112,10 +112,9 @@ fn an_answer(call: PortCall, fault: Fault) -> SimWorld {
     world.behaviour(session, AgentBehaviour::default());
     world.plan(once(call, fault));
     for _ in 0..3 {
-        let question = world.session(session).dialogs.questions;
-        if world.status(session).0 == StatusWord::NeedsInput {
-            let answer = SessionInput::Answer { by: "ann".into(), question, text: "yes".into() };
-            world.post(session, answer);
+        for open in world.session(session).open_asks() {
+            let (by, question) = ("ann".into(), open.number);
+            world.post(session, SessionInput::Answer { by, question, text: "yes".into() });
         }
         world.run_for(120);
     }

@@ -45,6 +45,8 @@ caught! {
     a_forgotten_message_is_noticed: MessagesKept within 4, rules(Mutant::ForgetsMessages);
     a_write_that_counts_as_proof_is_noticed: MessagesKept within 16, rules(Mutant::TrustsWrites);
     a_text_typed_twice_is_noticed: AcceptedOnce within 24, fake(FakeBug::Agent);
+    an_answer_that_is_taken_for_given_is_noticed: AnsweredOnce within 40, rules(Mutant::TrustsAnswers);
+    a_forgotten_ask_is_noticed: AsksKept within 80, rules(Mutant::ForgetsAsks);
     a_task_with_two_sessions_is_noticed: OneSessionPerTask within 12, rules(Mutant::SharesTasks);
     a_process_left_running_is_noticed: OneProcessPerSession within 16, fake(FakeBug::Runtime);
     a_shared_conversation_is_noticed: UniqueOwner within 4, rules(Mutant::SharesConversations);

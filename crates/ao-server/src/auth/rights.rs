@@ -34,6 +34,10 @@ const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/api/sessions/{id}/explain", Right::Own),
     ("GET", "/api/sessions/{id}/messages", Right::Own),
     ("POST", "/api/sessions/{id}/message", Right::Project),
+    // An agent reads its own asks. It answers none, not even those of others: that would grant itself permissions.
+    ("GET", "/api/asks", Right::Owner),
+    ("GET", "/api/sessions/{id}/asks", Right::Own),
+    ("GET", "/api/sessions/{id}/asks/{ask}", Right::Own),
     ("POST", "/api/sessions/{id}/answer", Right::Owner),
     ("POST", "/api/sessions/{id}/stop", Right::Project),
     ("POST", "/api/sessions/{id}/pause", Right::Owner),

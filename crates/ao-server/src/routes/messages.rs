@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_api::{Answer, Message, MessageSent, MessageState, Messages, NewMessage, Problem, Session};
+use ao_api::{Message, MessageSent, MessageState, Messages, NewMessage, Problem};
 use ao_core::session::{MessageKind, Sender, SessionEvent, SessionInput};
 use ao_core::{Event, Input, SessionId, State};
 use ao_engine::Subscription;
@@ -71,21 +71,6 @@ pub(super) async fn send(
     let status = if settled { StatusCode::OK } else { StatusCode::ACCEPTED };
     let name = session.spec.name.clone();
     Ok((status, Json(MessageSent { session_id: id.to_string(), session_name: name, message })))
-}
-
-/// Answers an open question of a session, and no other one.
-#[utoipa::path(
-    post, path = "/api/sessions/{id}/answer", tag = "messages", request_body = Answer,
-    params(SessionName),
-    responses((status = 200, body = Session)),
-)]
-pub(super) async fn answer(
-    SessionCall { app, caller, session }: SessionCall,
-    Given(answer): Given<Answer>,
-) -> Reply<Session> {
-    let by = super::control::name(&app, &caller);
-    let input = SessionInput::Answer { by, question: answer.question, text: answer.answer };
-    super::control::tell(&app, session.id, input).await
 }
 
 async fn sent_before(app: &App, session: SessionId, key: String) -> Result<u32, Failure> {

@@ -1,6 +1,7 @@
 //! The routes. Each turns a request into one input or one look, and the result into wire types.
 
 mod advice;
+mod asks;
 mod budgets;
 mod checks;
 mod conflicts;
@@ -90,7 +91,10 @@ calls! {
     sessions::explain;
     messages::list;
     messages::send;
-    messages::answer;
+    asks::all;
+    asks::list;
+    asks::show;
+    asks::answer;
     control::stop;
     control::pause;
     control::resume;

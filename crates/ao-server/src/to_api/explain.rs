@@ -203,7 +203,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
 fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
-        StatusWord::NeedsInput => &["ao answer NAME yes --question NUMBER", "ao attach NAME"],
+        StatusWord::NeedsInput => &["ao answer NAME yes --ask NUMBER", "ao attach NAME"],
         StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
         StatusWord::Exited | StatusWord::Stopped if state.may_restore(session, now).is_ok() => {
             &["ao session restore NAME", "ao logs NAME"]

@@ -38,7 +38,7 @@ pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use queue::merge_queue;
 pub(crate) use reaction::{reactions, steps, tested};
-pub(crate) use session::{session, state_of, status};
+pub(crate) use session::{asks, session, state_of, status, whole_ask};
 pub(crate) use work::pull_work;
 
 pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {

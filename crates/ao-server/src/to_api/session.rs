@@ -1,8 +1,8 @@
 //! Converts sessions to wire types.
 
 use ao_api::{
-    Agent, AgentRole, Ask, AskDetailType, AskOptionType, AskType, Hold, HoldReason, ReportedState,
-    SessionState, SessionStatus, Spend, Status, Tree, TreeState, WorkState,
+    Agent, AgentRole, Ask, AskDetailType, AskOptionType, AskType, GivenAnswer, Hold, HoldReason,
+    ReportedState, SessionAsk, SessionState, SessionStatus, Spend, Status, Tree, TreeState, WorkState,
 };
 use ao_core::ask::{AskDetail, AskKind, AskOption, OpenAsk, OptionKind};
 use ao_core::evidence::{JudgementRule, judge};
@@ -14,6 +14,9 @@ use ao_core::workspace::WorkspaceState;
 use ao_core::{State, Timestamp};
 
 use super::time;
+
+/// Bytes of each detail of an ask that are shown in a list.
+const LISTED_MOST: usize = 2000;
 
 pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session {
     let (state, now) = (view.state(), view.now());
@@ -103,7 +106,7 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
         quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
         question: question.map(|judgement| judgement.detail.clone()),
         question_number: question.and(session.open_asks().pop()).map(|open| open.number),
-        asks: session.open_asks().into_iter().map(ask).collect(),
+        asks: session.open_asks().into_iter().map(|open| ask(session, brief(open))).collect(),
     }
 }
 
@@ -114,9 +117,35 @@ pub(crate) fn state_of(word: StatusWord) -> SessionState {
     )
 }
 
-/// Converts an open ask.
-fn ask(open: OpenAsk) -> Ask {
-    let OpenAsk { number, since, ask } = open;
+/// Converts the open asks of a session, with the beginnings of their details.
+pub(crate) fn asks(session: &Session) -> Vec<SessionAsk> {
+    session.open_asks().into_iter().map(|open| whole_ask(session, brief(open))).collect()
+}
+
+/// Converts an open ask with all the details that it has.
+pub(crate) fn whole_ask(session: &Session, open: OpenAsk) -> SessionAsk {
+    SessionAsk {
+        session_id: session.id.to_string(),
+        session_name: session.spec.name.clone(),
+        project_id: session.spec.project.to_string(),
+        ask: ask(session, open),
+    }
+}
+
+/// Cuts the details of an ask to what a list shows.
+fn brief(mut open: OpenAsk) -> OpenAsk {
+    let whole = open.ask.length();
+    open.ask.cut_details(LISTED_MOST);
+    if open.whole.is_none() && open.ask.length() != whole {
+        open.whole = Some(whole);
+    }
+    open
+}
+
+fn ask(session: &Session, open: OpenAsk) -> Ask {
+    let OpenAsk { number, since, ask, whole } = open;
+    let under_way = session.dialogs.answers_under_way().find(|answer| answer.to == number);
+    let answer = under_way.map(|answer| GivenAnswer { by: answer.by.clone(), answer: answer.shown() });
     let option = |option: AskOption| ao_api::AskOption {
         id: option.id,
         label: option.label,
@@ -130,19 +159,21 @@ fn ask(open: OpenAsk) -> Ask {
         since: time(since),
         kind: same_name!(ask.kind, AskKind => AskType: Permission, Choice, Text),
         title: ask.title,
-        details: ask.details.iter().map(detail).collect(),
+        details: ask.details.into_iter().map(detail).collect(),
+        truncated: whole.is_some(),
         options: ask.options.into_iter().map(option).collect(),
+        answer,
     }
 }
 
-fn detail(detail: &AskDetail) -> ao_api::AskDetail {
+fn detail(detail: AskDetail) -> ao_api::AskDetail {
     let (kind, path, text) = match detail {
         AskDetail::Tool { name } => (AskDetailType::Tool, None, name),
         AskDetail::Command { command } => (AskDetailType::Command, None, command),
         AskDetail::Path { path } => (AskDetailType::Path, None, path),
-        AskDetail::Diff { path, diff } => (AskDetailType::Diff, Some(path.clone()), diff),
+        AskDetail::Diff { path, diff } => (AskDetailType::Diff, Some(path), diff),
     };
-    ao_api::AskDetail { kind, path, text: text.clone() }
+    ao_api::AskDetail { kind, path, text }
 }
 
 pub(super) fn holds(session: &Session) -> Vec<Hold> {

@@ -131,6 +131,33 @@ async fn each_call_is_allowed_to_whom_it_is_meant_for_and_to_nobody_else() {
     house.end().await;
 }
 
+/// An agent may read asks of its own, and an orchestrator those of its project. None answers any, not even by way of
+/// another session. acceptance: X8
+#[tokio::test]
+async fn no_agent_answers_an_ask() {
+    let house = world().await;
+    let app = house.app().await;
+    let sessions = get("/api/sessions").owner().to(&app).await.json["sessions"].clone();
+    for who in ["worker", "reviewer", "chief", "foreigner"] {
+        for session in sessions.as_array().unwrap() {
+            let path = format!("/api/sessions/{}/answer", session["id"].as_str().unwrap());
+            for body in
+                [json!({"answer": "yes", "ask": "1"}), json!({"always": true, "question": 1}), json!({})]
+            {
+                assert_eq!(
+                    post(&path, body).token(who).to(&app).await.told(),
+                    "403 forbidden",
+                    "{path} as {who}"
+                );
+            }
+        }
+        assert_eq!(get("/api/asks").token(who).to(&app).await.told(), "403 forbidden", "{who}");
+        let of_other = get("/api/sessions/my-app-other/asks").token(who).to(&app).await.told();
+        assert_eq!(of_other.starts_with('2'), who == "chief", "{who}: {of_other}");
+    }
+    house.end().await;
+}
+
 /// Lists show an agent its own project alone. acceptance: X8
 #[tokio::test]
 async fn a_list_holds_nothing_of_another_project() {

@@ -230,6 +230,27 @@ async fn a_session_is_held_resumed_and_answered() {
     let answered = answer(json!({"answer": "yes", "question": 1})).to(&app).await;
     assert_eq!(answered.told(), "200");
     assert_eq!(house.session(id, |session| session.dialogs.answer.clone().unwrap().text).await, "yes");
+    // Once, by whichever name of the ask.
+    for body in [json!({"answer": "no", "question": 1}), json!({"answer": "no", "ask": "dialog-1"})] {
+        let again = answer(body).to(&app).await;
+        assert_eq!(again.told(), "409 already-answered", "{}", again.text);
+        assert!(again.text.contains("anna has already answered question 1"), "{}", again.text);
+    }
+    assert_eq!(answer(json!({"answer": "no", "ask": "x"})).to(&app).await.told(), "404 unknown-ask");
+    let both = json!({"answer": "no", "ask": "1", "question": 1});
+    assert_eq!(answer(both).to(&app).await.told(), "422 invalid-body");
+    assert_eq!(answer(json!({"always": true, "ask": "2"})).to(&app).await.told(), "409 other-question");
+    let listed = get("/api/asks").owner().to(&app).await;
+    let ask = &listed.json["asks"][0];
+    assert_eq!((&ask["sessionId"], &ask["ask"]["title"]), (&json!(id.to_string()), &json!("Allow `rm`?")));
+    assert_eq!(ask["ask"]["answer"], json!({"by": "anna", "answer": "yes"}));
+    let shown = get(&format!("/api/sessions/{id}/asks/1")).owner().to(&app).await;
+    assert_eq!(shown.json["ask"], ask["ask"]);
+    assert_eq!(
+        get(&format!("/api/sessions/{id}/asks")).owner().to(&app).await.json["asks"],
+        listed.json["asks"]
+    );
+    assert_eq!(get(&format!("/api/sessions/{id}/asks/7")).owner().to(&app).await.told(), "404 unknown-ask");
     house.end().await;
 }
 

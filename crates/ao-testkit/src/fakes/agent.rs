@@ -177,33 +177,34 @@ fn deliver(inner: &mut UniverseState, order: &DeliverOrder) -> Result<DeliveryOu
 
 fn answer(inner: &mut UniverseState, order: &AnswerOrder) -> AnswerOutcome {
     let key = (order.session, order.attempt);
-    let asked = inner
-        .log
-        .shadow
-        .sessions
-        .get(&order.session)
-        .is_some_and(|known| known.dialogs.answers >= order.number);
+    let logged = inner.log.ledger.answer(order.session, order.number);
+    let asked = logged.is_some_and(|text| *text == order.text);
     inner.must(asked, Invariant::CommitFirst, || {
         format!("answer {} to {} is typed before it was in the log", order.number, order.session)
     });
-    let is_meant = |dialog: &SimDialog| match &order.ask {
+    let is_meant = |dialog: &&SimDialog| match &order.ask {
         Some(ask) => dialog.id.as_ref() == Some(ask),
-        None => dialog.question == order.question,
+        None => dialog.id.is_none() && dialog.question == order.question,
     };
-    match inner.outside.processes.get_mut(&key) {
-        Some(process) if process.answered >= order.number => AnswerOutcome::Given,
-        Some(process)
-            if process.state == AgentState::Asking
-                && process.held
-                && process.dialog.as_ref().is_some_and(is_meant) =>
-        {
-            process.answered = order.number;
-            process.answers.push(order.text.clone());
-            outside::answer(inner, key);
-            AnswerOutcome::Given
-        }
-        _ => AnswerOutcome::Gone { why: "no such dialog is open".into() },
+    let Some(process) = inner.outside.processes.get_mut(&key) else {
+        return AnswerOutcome::Gone { why: "there is no such process".into() };
+    };
+    if process.given.contains_key(&order.number) {
+        return AnswerOutcome::Given;
     }
+    let reachable = process.state == AgentState::Asking && process.held;
+    let Some(dialog) = process.dialogs.iter().find(is_meant).filter(|_| reachable) else {
+        return AnswerOutcome::Gone { why: "no such dialog is open".into() };
+    };
+    let serial = dialog.serial;
+    let twice = process.given.values().any(|given| *given == serial);
+    process.given.insert(order.number, serial);
+    process.answers.push(order.text.clone());
+    inner.must(!twice, Invariant::AnsweredOnce, || {
+        format!("dialog {serial} of {} is answered a second time, by {}", order.session, order.number)
+    });
+    outside::answer_one(inner, key, serial);
+    AnswerOutcome::Given
 }
 
 fn cancel(inner: &mut UniverseState, order: &CancelOrder) -> Result<Cancelled, AgentError> {
@@ -251,7 +252,7 @@ fn look(inner: &UniverseState, order: &LookOrder) -> Vec<Signal> {
         }
         AgentState::Idle => vec![alive(false), screen(Reading::Idle)],
         AgentState::Asking => {
-            let question = process.dialog.as_ref().map(|dialog| dialog.question.clone()).unwrap_or_default();
+            let question = process.dialogs.last().map(|dialog| dialog.question.clone()).unwrap_or_default();
             vec![alive(false), screen(Reading::Asking { question })]
         }
         AgentState::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],

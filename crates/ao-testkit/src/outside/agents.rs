@@ -127,13 +127,23 @@ pub(crate) fn answer(inner: &mut UniverseState, key: ProcessKey) {
     }
 }
 
+/// Closes one of the open dialogs. The agent goes on after the last one.
+pub(crate) fn answer_one(inner: &mut UniverseState, key: ProcessKey, serial: u32) {
+    let Some(process) = inner.outside.processes.get_mut(&key) else { return };
+    if process.dialogs.len() == 1 {
+        return answer(inner, key);
+    }
+    let closed: Vec<SimDialog> = process.dialogs.extract_if(.., |dialog| dialog.serial == serial).collect();
+    report_closed(inner, key, closed);
+}
+
 /// Ends the running turn without its result, if there is one.
 pub(crate) fn cancel_turn(inner: &mut UniverseState, key: ProcessKey) -> Cancelled {
     let Some(process) = inner.outside.processes.get_mut(&key) else { return Cancelled::NoTurn };
     match process.state {
         AgentState::Working { .. } | AgentState::Asking => {
             process.planned_asks.clear();
-            close_dialog(inner, key);
+            close_dialogs(inner, key);
             rest(inner, key);
             Cancelled::Cut
         }
@@ -147,8 +157,8 @@ fn over(inner: &mut UniverseState, key: ProcessKey) {
     let process = inner.outside.processes.get_mut(&key).expect("its epoch was looked at");
     match process.state.clone() {
         AgentState::Asking => {
-            // The dialog was answered. No hook reports that.
-            close_dialog(inner, key);
+            // All dialogs were answered. No hook reports that.
+            close_dialogs(inner, key);
             set(inner, key, AgentState::Working { silent: false });
             report(
                 inner,
@@ -191,7 +201,7 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
     if let Some(question) = planned {
         ask(inner, key, question);
     } else if falls(behaviour.asks) {
-        ask(inner, key, "Allow `rm`?".into());
+        ask_at_random(inner, key, "Allow `rm`?");
         if !behaviour.unanswered {
             let patience = inner.rng.u64(5_000..90_000);
             plan_over(inner, key, patience);
@@ -214,21 +224,51 @@ fn turn_over(inner: &mut UniverseState, key: ProcessKey, behaviour: &super::Agen
     }
 }
 
-/// Opens a dialog. Every second session's agent reports it by an id.
+/// Opens a dialog, and at times several at once, as subagents do.
+fn ask_at_random(inner: &mut UniverseState, key: ProcessKey, question: &str) {
+    ask(inner, key, question.to_owned());
+    let epoch = inner.outside.processes.get(&key).map_or(0, |process| process.epoch);
+    // Not by the world's own numbers: more dialogs must not change what else happens.
+    let more = if has_ids(key) { (key.0.0 / 2 + u64::from(epoch)) % 3 } else { 0 };
+    for number in 0..more {
+        let question = format!("{question} ({number})");
+        // A hook reports the same dialog first, without its id.
+        let reading = Reading::Asking { question: format!("Bash: {question}") };
+        report(inner, key, SignalSource::Hook, Confidence::High, reading);
+        open_dialog(inner, key, question);
+    }
+}
+
+/// Opens a dialog.
 fn ask(inner: &mut UniverseState, key: ProcessKey, question: String) {
     set(inner, key, AgentState::Asking);
+    open_dialog(inner, key, question);
+}
+
+/// Returns true if an agent reports its dialogs by ids. Every second session's does.
+fn has_ids(key: ProcessKey) -> bool {
+    key.0.0.is_multiple_of(2)
+}
+
+fn open_dialog(inner: &mut UniverseState, key: ProcessKey, question: String) {
     let Some(process) = inner.outside.processes.get_mut(&key) else { return };
-    let id = key.0.0.is_multiple_of(2).then(|| AskId::new(&format!("ask {}", process.epoch)));
-    process.dialog = Some(SimDialog { id: id.clone(), question: question.clone() });
+    process.dialogs_opened += 1;
+    let serial = process.dialogs_opened;
+    let id = has_ids(key).then(|| AskId::new(&format!("ask {serial}")));
+    process.dialogs.push(SimDialog { serial, id: id.clone(), question: question.clone() });
     match id {
         Some(id) => report_agent(inner, key, AgentReport::Asked { ask: Ask::question(id, &question) }),
         None => report_hook(inner, key, Reading::Asking { question }),
     }
 }
 
-fn close_dialog(inner: &mut UniverseState, key: ProcessKey) {
-    let dialog = inner.outside.processes.get_mut(&key).and_then(|process| process.dialog.take());
-    if let Some(ask) = dialog.and_then(|dialog| dialog.id) {
+fn close_dialogs(inner: &mut UniverseState, key: ProcessKey) {
+    let closed = inner.outside.processes.get_mut(&key).map(|process| std::mem::take(&mut process.dialogs));
+    report_closed(inner, key, closed.unwrap_or_default());
+}
+
+fn report_closed(inner: &mut UniverseState, key: ProcessKey, closed: Vec<SimDialog>) {
+    for ask in closed.into_iter().filter_map(|dialog| dialog.id) {
         report_agent(inner, key, AgentReport::AskClosed { ask });
     }
 }

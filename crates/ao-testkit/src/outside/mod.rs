@@ -164,10 +164,12 @@ pub(crate) struct SimProcess {
     /// Number of further Enters that have no effect.
     pub(crate) swallows: u8,
     pub(crate) ports: Vec<u16>,
-    /// The dialog that was opened last, with an id if the agent reports those.
-    pub(crate) dialog: Option<SimDialog>,
-    /// The last answer that was given, by its number.
-    pub(crate) answered: u32,
+    /// The open dialogs: one, or several with ids if the agent reports those.
+    pub(crate) dialogs: Vec<SimDialog>,
+    /// The number of its dialogs so far.
+    pub(crate) dialogs_opened: u32,
+    /// The answers that it has got, by their numbers, with the dialog that each was for.
+    pub(crate) given: BTreeMap<u32, u32>,
     /// The texts of all answers.
     pub(crate) answers: Vec<String>,
     /// The results of cancellations, by their numbers.
@@ -182,6 +184,8 @@ pub(crate) struct SimProcess {
 /// A dialog of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct SimDialog {
+    /// Counts the dialogs of its process.
+    pub(crate) serial: u32,
     pub(crate) id: Option<AskId>,
     pub(crate) question: String,
 }
@@ -273,8 +277,9 @@ impl SimProcess {
             person_at_keyboard: false,
             swallows: 0,
             ports: vec![],
-            dialog: None,
-            answered: 0,
+            dialogs: vec![],
+            dialogs_opened: 0,
+            given: BTreeMap::new(),
             answers: vec![],
             cancels: BTreeMap::new(),
             planned_asks: vec![],

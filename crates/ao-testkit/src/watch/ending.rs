@@ -88,6 +88,7 @@ pub(crate) fn at_rest(inner: &mut UniverseState) {
         broken.push((IdleYield, format!("{next} waits, and {idle} could make room")));
     }
     for session in shadow.sessions.values() {
+        broken.extend(super::asks::at_rest(inner, session));
         if let Some(what) = stuck_in(shadow, session) {
             broken.push((ReasonsShown, format!("{} {what}", session.id)));
         }

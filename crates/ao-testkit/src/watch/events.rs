@@ -10,7 +10,7 @@ use ao_core::{Event, SessionId, StampedEvent, Timestamp};
 
 use super::Invariant::{self, *};
 use super::ledger::{IncidentCounts, MessagePlace, NoticeProgress, RetryCounts};
-use super::{alarms, jobs, queue};
+use super::{alarms, asks, jobs, queue};
 use crate::universe::UniverseState;
 
 /// Records an event in the ledger, before it is applied to the shadow.
@@ -21,6 +21,7 @@ pub(crate) fn committed(inner: &mut UniverseState, stamped: &StampedEvent) {
                 give_up(inner, *id, *delivery);
             }
             session(inner, *id, event, stamped.at);
+            asks::session(inner, *id, event);
             if let Some((invariant, what)) = messages(inner, *id, event) {
                 inner.broken(invariant, what);
             }

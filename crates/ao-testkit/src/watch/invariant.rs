@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Invariant {
     MessagesKept,
     AcceptedOnce,
+    AnsweredOnce,
+    AsksKept,
     OneSessionPerTask,
     OneProcessPerSession,
     UniqueOwner,
@@ -37,9 +39,11 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 29] = [
+    pub const ALL: [Invariant; 31] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
+        Invariant::AnsweredOnce,
+        Invariant::AsksKept,
         Invariant::OneSessionPerTask,
         Invariant::OneProcessPerSession,
         Invariant::UniqueOwner,
@@ -75,6 +79,8 @@ impl Invariant {
                 "every message is waiting, in delivery or in one final state; accepted means read"
             }
             Invariant::AcceptedOnce => "no delivery becomes two turns of one conversation",
+            Invariant::AnsweredOnce => "an answer is given once, to the ask that it was for",
+            Invariant::AsksKept => "an ask is open until it is answered or withdrawn, also over a restart",
             Invariant::OneSessionPerTask => "never two live sessions on one task",
             Invariant::OneProcessPerSession => "never two live processes of one session or in one workspace",
             Invariant::UniqueOwner => "a path, a branch and a conversation have one owner",

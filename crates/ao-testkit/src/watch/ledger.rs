@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::{EscalationLevel, IncidentKey};
 use ao_core::queue::MergeRequest;
-use ao_core::{Attempt, JobId, PullId, SessionId, Timestamp};
+use ao_core::{AskId, Attempt, JobId, PullId, SessionId, Timestamp};
 
 use super::alarms::AlarmLedger;
 
@@ -28,6 +28,10 @@ pub(crate) struct LogLedger {
     pub(super) given_up_news: BTreeMap<IncidentKey, EscalationLevel>,
     pub(super) patience: BTreeMap<SessionId, RetryCounts>,
     pub(super) alarms: AlarmLedger,
+    /// The texts of all answers, by their numbers.
+    pub(super) answers: BTreeMap<(SessionId, u32), String>,
+    /// The asks that were reported by an id.
+    pub(super) asks: BTreeSet<(SessionId, Attempt, AskId)>,
     /// The jobs that were ordered.
     pub(super) jobs: BTreeSet<JobId>,
     /// The time of each account's last refusal.
@@ -87,6 +91,11 @@ impl LogLedger {
 
     pub(crate) fn was_begun(&self, session: SessionId, delivery: u32) -> bool {
         self.deliveries.contains(&(session, delivery))
+    }
+
+    /// Returns the text of an answer that a person has given.
+    pub(crate) fn answer(&self, session: SessionId, number: u32) -> Option<&String> {
+        self.answers.get(&(session, number))
     }
 
     pub(crate) fn was_landing(&self, pull: &PullId) -> bool {

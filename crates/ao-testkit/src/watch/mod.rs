@@ -9,6 +9,7 @@
 //! ```
 
 mod alarms;
+mod asks;
 mod ending;
 mod events;
 mod invariant;

@@ -11,7 +11,7 @@ use crate::ui;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Get started", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
-    ("Messages", &["send", "answer", "attach", "wait"]),
+    ("Messages", &["send", "asks", "answer", "attach", "wait"]),
     (
         "Changes",
         &["issue", "pr", "approve", "check", "policy", "queue", "conflicts", "review", "review-check"],

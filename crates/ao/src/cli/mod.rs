@@ -61,6 +61,7 @@ subcommands! {
     Logs(logs::Args) => logs::run,
     Open(open::Args) => open::run,
     Send(send::Args) => send::run,
+    Asks(asks::Args) => asks::run,
     Answer(answer::Args) => answer::run,
     Wait(wait::Args) => wait::run,
     Explain(explain::Args) => explain::run,

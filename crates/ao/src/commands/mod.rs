@@ -12,6 +12,7 @@ pub(crate) mod advise;
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod approve;
+pub(crate) mod asks;
 pub(crate) mod attach;
 pub(crate) mod batch_spawn;
 pub(crate) mod budget;

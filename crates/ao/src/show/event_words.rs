@@ -128,6 +128,7 @@ fn session(word: &str, it: EventFields<'_>) -> Option<String> {
         }
         "checkout_changed" => "is on no branch".into(),
         "asked" => format!("asks (question {}): {}", it.text("open.number"), it.quoted("open.ask.title")),
+        "dialog_described" => format!("its hook reports the subject of {}", it.quoted("subject.question")),
         "ask_closed" => "its question was closed without an answer of ours".into(),
         "cancelling" => format!("its turn is being cancelled: {}", it.text("cancel.why")),
         "turn_cancelled" if it.is("cut") => "its turn was cancelled".into(),

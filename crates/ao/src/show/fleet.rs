@@ -319,7 +319,7 @@ pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
     let by_state = match session.status.state {
         SessionState::NeedsInput => match session.status.question_number {
-            Some(number) => format!("ao answer {name} … --question {number}  or  ao attach {name}"),
+            Some(number) => format!("ao answer {name} … --ask {number}  or  ao attach {name}"),
             None => format!("ao attach {name}"),
         },
         SessionState::Blocked | SessionState::Unknown => format!("ao explain {name}  or  ao attach {name}"),

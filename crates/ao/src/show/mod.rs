@@ -3,6 +3,7 @@
 //! Texts include colours; the printer removes them where they are not supported.
 
 mod advice;
+mod ask;
 mod budget;
 mod card;
 pub(crate) mod check;
@@ -27,6 +28,8 @@ mod work;
 use ao_api::Timestamp;
 
 pub use advice::advice;
+pub(crate) use ask::answers;
+pub use ask::{asks, whole_ask};
 pub use budget::budgets;
 pub use card::card;
 pub use check::{checks, failure, runs};

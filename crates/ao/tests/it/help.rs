@@ -35,7 +35,8 @@ fn help_says_what_it_is_and_gives_examples() {
 
     Messages:
       send            Send a message to an agent, and wait until it is accepted
-      answer          Answer the question that an agent asks
+      asks            List what agents ask you
+      answer          Answer what an agent asks
       attach          Attach to the terminal of a session
       wait            Wait until a session reaches a state
 

@@ -1,5 +1,6 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
+mod asks;
 mod assign;
 mod attach;
 mod budgets;

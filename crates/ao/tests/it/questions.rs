@@ -28,14 +28,14 @@ fn a_new_question_is_shown_with_its_own_text_and_the_answer_to_another_does_not_
     let asks = || house.status(&session)["status"]["question"].as_str().map(str::to_owned);
     assert_eq!(number(), Some(1));
     assert!(asks().is_some_and(|asks| asks == "ls" || asks == "Bash: ls"), "{:?}", asks());
-    house.ao(&["answer", &session, "yes", "--question", "1"]).succeeds();
+    house.ao(&["answer", &session, "yes", "--ask", "1"]).succeeds();
     until("the second question is shown", || number() == Some(2));
     assert_eq!(asks().as_deref(), Some(HARMFUL));
     for shown in [&["status", &session] as &[&str], &["why", &session], &["explain", &session]] {
         house.ao(shown).succeeds().says(HARMFUL);
     }
     // Who still means the first one gives no answer at all, by whatever way.
-    house.ao(&["answer", &session, "yes", "--question", "1"]).exits(1).says("question 1").says(HARMFUL);
+    house.ao(&["answer", &session, "yes", "--ask", "1"]).exits(1).says("question 1").says(HARMFUL);
     assert_eq!(choices(&house, &session), ["ls: 1"]);
     until("the question was there to be read", || house.ao(&["answer", &session, "no"]).code == 0);
     house.wait_for(&session, "idle");

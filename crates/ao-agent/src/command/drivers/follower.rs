@@ -446,10 +446,13 @@ impl ReadState {
             if self.waiting.len() <= room || is_turn {
                 heard = self.waiting.drain(..).collect();
             }
-            self.reported.extend(heard.iter().filter_map(|item| match item {
-                OutputItem::Report(AgentReport::Asked { ask }) => Some(ask.id.clone()),
-                _ => None,
-            }));
+            for ask in heard.iter().filter_map(asked) {
+                self.reported.insert(ask.id.clone());
+                // The engine has all of it from now on, which may be megabytes.
+                for open in self.asks.iter_mut().filter(|open| open.id == ask.id && open.is_long()) {
+                    *open = open.clone().bounded();
+                }
+            }
             if !pace.spent || self.ended {
                 spent = self.spent.take();
             }
@@ -682,6 +685,13 @@ fn is_work(item: &OutputItem) -> bool {
 
 fn is_denial(item: &OutputItem) -> bool {
     matches!(item, OutputItem::Report(AgentReport::ToolCall(call)) if call.state == CallState::Denied)
+}
+
+fn asked(item: &OutputItem) -> Option<&Ask> {
+    match item {
+        OutputItem::Report(AgentReport::Asked { ask }) => Some(ask),
+        _ => None,
+    }
 }
 
 fn is_about_ask(item: &OutputItem) -> bool {

@@ -89,14 +89,18 @@ impl AgentDriver for LinesDriver {
         let agent_process = self.process(order.session, order.attempt).await?;
         self.caught_up(&agent_process, &order.process).await?;
         let mut memory = agent_process.memory().await.map_err(failed)?;
-        if memory.answered(order.number) {
+        let before = memory.answered(order.number);
+        // A daemon that ended in between may not have written it. Written again, it is written once, if the runtime remembers.
+        if before && !self.base.runtime(&order.process)?.abilities().remembers_writes {
             return Ok(AnswerOutcome::Given);
         }
-        let Some(ask) = order.ask.as_ref().filter(|ask| agent_process.follower.is_open(ask)) else {
+        let Some(ask) = order.ask.as_ref().filter(|ask| before || agent_process.follower.is_open(ask)) else {
             return Ok(AnswerOutcome::Gone { why: "the agent no longer waits for it".into() });
         };
-        memory.answer(order.number, Some(ask)).map_err(failed)?;
-        agent_process.follower.close_answered([ask.clone()].into());
+        if !before {
+            memory.answer(order.number, Some(ask)).map_err(failed)?;
+            agent_process.follower.close_answered([ask.clone()].into());
+        }
         let line = line::answer(ask, order.option.as_deref(), &order.text);
         self.write(&order.process, ANSWERS | u64::from(order.number), line).await?;
         Ok(AnswerOutcome::Given)

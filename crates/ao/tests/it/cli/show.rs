@@ -39,7 +39,7 @@ fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
     Needs you
       app-asks  question  3m  Fix login validation bug (issue 123)
         May I run `rm -rf build`?
-        → ao answer app-asks … --question 4 or ao attach app-asks
+        → ao answer app-asks … --ask 4 or ao attach app-asks
       app-gone  exited    3m  Fix login validation bug (issue 123)
         it exited with code 1
         → ao session restore app-gone or ao stop app-gone
@@ -72,7 +72,7 @@ fn a_narrow_window_gets_less_and_no_line_is_longer_than_it() {
     Needs you
       app-asks  question  3m  Fix login validation…
         May I run `rm -rf build`?
-        → ao answer app-asks … --question 4 or ao a…
+        → ao answer app-asks … --ask 4 or ao a…
 
     At work
       app-busy  working  3m  Fix login validation b…
@@ -268,7 +268,7 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
       3   queued  30s  anna  a dialog is open
         “Please add tests”
 
-    next: ao answer my-app-fix-login … --question 4  or  ao attach my-app-fix-login
+    next: ao answer my-app-fix-login … --ask 4  or  ao attach my-app-fix-login
     ");
 }
 
