@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
-use crate::process::{cargo, shown, success_if, target};
+use crate::process::{cargo, root, shown, success_if, target};
 
 /// Run the benchmarks and compare them with their budgets.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         for bench in chosen {
             say!("\n── {bench} ──");
             let mut command = cargo(&format!("bench --workspace{profile} --bench {bench}"));
-            command.env("AO_RELEASED", target().join("release/ao"));
+            // Absolute, because each bench runs in the folder of its crate.
+            command.env("AO_RELEASED", root().join(target()).join("release/ao"));
             say!("$ {}", shown(&command));
             results.push((bench, command.status()?.success()));
         }

@@ -174,7 +174,6 @@ fn own_shim() -> Shim {
     Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] }
 }
 
-/// A program that was built beside the shim of this crate.
 struct BenchRuntime {
     dir: TempDir,
     session: SessionId,
